@@ -12,7 +12,7 @@ beside the wheel concrete-python. `peer_params` says how Concrete's function is 
 failure is asked of it: Concrete allows 10^-5 for a circuit by default. `peer_pfail_log2`,
 `peer_tables` and `peer_key_bytes` are what its compiler says.
 
-`u64_add` and `u64_mul` are beside tfhe-rs, which has no wheel. Its seconds on one core of another
+`u64_add` and `u64_mul`, which has product keys, are beside tfhe-rs, which has no wheel. Its seconds on one core of another
 machine, where OpenFHE's NAND (STD128, GINX, 1.6.1) took 32.4 ms, are multiplied by what this NAND
 takes here, in the same round, over that: `peer_median` is that product.
 """
@@ -56,7 +56,8 @@ def of_integers(op: str, name: str) -> Timed:
     """A comparison, a sum or a product of one pair."""
     bits, word = int(op[1:].split("_")[0]), op.split("_")[1]
     lwe, below = server_of(name)
-    client, server = integers.Client(lwe), integers.Server(below)
+    products = lwe.product_keys() if word == "mul" else None
+    client, server = integers.Client(lwe), integers.Server(below, products=products)
     a, b = (np.array([each % 2**bits], object) for each in (0x9E3779B97F4A7C15, 77 + 2**62))
     operators: dict[str, Callable[[Any, Any], Any]] = {
         "cmp": lambda x, y: x < y,
@@ -75,6 +76,7 @@ def of_integers(op: str, name: str) -> Timed:
         [integers.Fresh((1,), bits)] * 2,
         parameters=lwe.parameters,
         most_failure_log2=0.0,
+        products=products is not None,
     )
     fields = {"pfail_log2": plan.failure_log2, "rotations": plan.rotations}
     return lambda: cpu_seconds(call), fields

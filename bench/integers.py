@@ -1,7 +1,7 @@
 """Encrypted integers a second, and the seconds of one.
 
     .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128_M3] [--bits 64]
-        [--no-products] [--batch 64] [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1]
+        [--no-products] [--saves rotations] [--batch 64] [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1]
         [--record FILE] [--commit ID]
 
 Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
@@ -70,6 +70,7 @@ class Bench:
                 table_failure_log2=given.table_failure,
                 compression=lwe.compression_keys() if self.wants("transfer") else None,
                 products=lwe.product_keys() if given.products else None,
+                saves=given.saves,
             )
             self.sender = integers.PublicClient(lwe.public_key())
         self.random = np.random.default_rng(1)
@@ -152,6 +153,7 @@ class Bench:
             table_failure_log2=self.given.table_failure,
             most_failure_log2=-1.0,
             products=self.given.products and not self.lanes,
+            saves=self.given.saves,
         )
         failure = plan.failure_log2
         if compressed:  # each digit of both balances decrypts wrongly with at most 2^-128
@@ -205,6 +207,7 @@ def main() -> None:
         default=True,
         help="whether the server has keys for products",
     )
+    options.add_argument("--saves", default="rotations", help="rotations or layers")
     options.add_argument("--only", nargs="+", default=[], help=", ".join(OPERATIONS))
     options.add_argument("--energy", type=float, default=0, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)

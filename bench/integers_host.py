@@ -1,7 +1,7 @@
 """How long a host takes for encrypted integers of which operations come again.
 
     .venv/bin/python bench/integers_host.py [--device none] [--set W128_P128_M4] [--bits 64]
-        [--batch 1] [--runs 30] [--steps 1]
+        [--batch 1] [--runs 30] [--steps 1] [--saves rotations]
 
 Prints for each operation the time until Python has its result, and until the device has it; medians
 of runs on fresh operands that lie on the device, in microseconds. The device `none` makes no
@@ -46,13 +46,14 @@ def main() -> None:
     options.add_argument("--batch", type=int, default=1)
     options.add_argument("--runs", type=int, default=30)
     options.add_argument("--steps", type=int, default=0)
+    options.add_argument("--saves", default="rotations", help="rotations or layers")
     given = options.parse_args()
     parameters = binfhe.parameters(given.set)
     server: Any
     fresh: Callable[[], Any]
     if given.device == "none":
         inner = _FollowingServer(lib.DryRun.create(parameters._core, None, 1.0), parameters)
-        server, digits = integers.Server(inner), Form(given.bits, False).digits
+        server, digits = integers.Server(inner, saves=given.saves), Form(given.bits, False).digits
 
         def fresh() -> Any:
             rows = inner.fresh(Fresh((digits, given.batch), SECTORS, under="ring"))
@@ -60,7 +61,8 @@ def main() -> None:
             return server._array(number, (given.batch,))
     else:
         lwe = binfhe.Client(parameters)
-        server = integers.Server(binfhe.Server(lwe.evaluation_keys(), device=given.device))
+        inner = binfhe.Server(lwe.evaluation_keys(), device=given.device)
+        server = integers.Server(inner, saves=given.saves)
         client = integers.Client(lwe)
 
         def fresh() -> Any:

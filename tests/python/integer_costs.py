@@ -16,8 +16,10 @@ from whorl import integers
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "integers.md"
 PLACES = [
     re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-    for name in ("costs", "costs with product keys")
+    for name in ("costs", "costs with product keys", "costs with fewer layers")
 ]
+WAYS = [(False, False), (True, False), (True, True)]
+"""Of each table: whether there are product keys, and whether layers are saved."""
 MOST_DIGITS = 128
 """The first factors of products have so many digits at most."""
 WIDTHS = (8, 16, 32, 64)
@@ -67,33 +69,33 @@ def without_carries(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def cost(name: str, bits: int, products: bool = False) -> tuple[int, int]:
+def cost(
+    name: str, bits: int, products: bool = False, saves_layers: bool = False
+) -> tuple[int, int]:
     """Rotations and layers of one integer, counted on clear digits."""
     function, widths = OPERATIONS[name]
-    server = ClearServer(products=MOST_DIGITS if products else 0)
+    server = ClearServer(products=MOST_DIGITS if products else 0, saves_layers=saves_layers)
     without_carries(function)(*(server.encrypt(1, width(bits)) for width in widths))
     return server.rotations, server.layers
 
 
-def table(products: bool = False) -> str:
-    """Rows of the page: all operations, or those that products make cheaper."""
+def table(way: int = 0) -> str:
+    """Rows of the page: all operations, or those that cost something else than in the table before
+    it."""
     lines = ["| rotations; layers | " + " | ".join(f"{bits} bits" for bits in WIDTHS) + " |"]
     lines.append("|---" * (len(WIDTHS) + 1) + "|")
     for name in OPERATIONS:
-        costs = [cost(name, bits) for bits in WIDTHS]
-        if products:
-            through = [cost(name, bits, True) for bits in WIDTHS]
-            if through == costs:
-                continue
-            costs = through
+        costs = [cost(name, bits, *WAYS[way]) for bits in WIDTHS]
+        if way and costs == [cost(name, bits, *WAYS[way - 1]) for bits in WIDTHS]:
+            continue
         lines.append(f"| {name} | " + " | ".join(f"{n:,}; {m}" for n, m in costs) + " |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for place, made in zip(PLACES, (table(), table(True)), strict=True):
-        found = place.search(page)
+    for way, place in enumerate(PLACES):
+        found, made = place.search(page), table(way)
         assert found is not None
         page = page[: found.start()] + found[1] + made + found[2] + page[found.end() :]
     PAGE.write_text(page, encoding="utf-8")

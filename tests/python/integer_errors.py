@@ -111,9 +111,10 @@ class FollowingServer(ClearServer):
 
     __slots__ = ("engine",)
 
-    def __init__(self, *, recorded: bool = True) -> None:
+    def __init__(self, *, recorded: bool = True, saves_layers: bool = False) -> None:
         self.engine: Any = FollowingEngine(account_of(binfhe.parameters("W128_P128")))
-        self._on = (Programs if recorded else DigitArithmetic)(Circuit(self.engine))
+        circuit = Circuit(self.engine, saves_layers)
+        self._on = (Programs if recorded else DigitArithmetic)(circuit)
 
     def encrypt(self, values: Any, bits: int, signed: bool = False) -> Any:
         given = as_values(values, as_kind(bits, signed), "values")

@@ -25,6 +25,7 @@ from whorl.integers._carry import Form
 from whorl.integers._circuit import SECTORS, Circuit
 from whorl.integers._digits import digits_of, integers_of
 from whorl.integers._engines import ClearEngine, account_of
+from whorl.integers._server import Saves
 from whorl.integers._types import Kind, as_kind, as_numbers, as_values
 
 TOY = {
@@ -39,9 +40,12 @@ class ClearServer(integers.Server):
 
     __slots__ = ()
 
-    def __init__(self, table_failure_log2: float = -128.0, products: int = 0) -> None:
+    def __init__(
+        self, table_failure_log2: float = -128.0, products: int = 0, saves_layers: bool = False
+    ) -> None:
         account = account_of(binfhe.parameters("W128_P128"), table_failure_log2)
-        self._on = DigitArithmetic(Circuit(ClearEngine(account, products=products)))
+        engine = ClearEngine(account, products=products)
+        self._on = DigitArithmetic(Circuit(engine, saves_layers))
 
     @property
     def device(self) -> str:
@@ -68,7 +72,11 @@ class Encrypted:
     server: integers.Server
 
     def __init__(
-        self, device: str = "cpu", name: str | None = None, products: bool = False
+        self,
+        device: str = "cpu",
+        name: str | None = None,
+        products: bool = False,
+        saves: Saves = "rotations",
     ) -> None:
         literal = binfhe.parameters(name).literal() if name else TOY
         lwe = binfhe.Client(binfhe.parameters(literal, allow_insecure=not name))
@@ -76,6 +84,7 @@ class Encrypted:
         self.server = integers.Server(
             binfhe.Server(lwe.evaluation_keys(), device=device),
             products=lwe.product_keys() if products else None,
+            saves=saves,
         )
 
     def encrypt(self, values: Any, bits: int, signed: bool = False) -> Any:
@@ -331,9 +340,16 @@ def run_clear(
     seed: int, numbers: Iterable[int], given: argparse.Namespace | None = None
 ) -> list[str]:
     """What went wrong of programs on clear digits."""
-    servers = [ClearServer(), ClearServer(-131.4)]
+    strict = -131.4
+    servers = [
+        ClearServer(strict),
+        ClearServer(strict, saves_layers=True),
+        ClearServer(saves_layers=True),
+        ClearServer(saves_layers=True),
+        *[ClearServer()] * 4,
+    ]
     shape = (given.steps, given.bits, given.size) if given else ()
-    return [wrong for i in numbers if (wrong := run_one(servers[i % 5 == 0], seed, i, *shape))]
+    return [wrong for i in numbers if (wrong := run_one(servers[i % 8], seed, i, *shape))]
 
 
 def main() -> None:
@@ -347,9 +363,10 @@ def main() -> None:
     options.add_argument("--device", help="default: on clear digits")
     options.add_argument("--set", default="W128_P128")
     options.add_argument("--products", action="store_true", help="with product keys")
+    options.add_argument("--saves", default="rotations", help="rotations or layers")
     given = options.parse_args()
     if given.device:
-        on = Encrypted(given.device, given.set, given.products)
+        on = Encrypted(given.device, given.set, given.products, given.saves)
         numbers = range(given.programs)
         made = (run_one(on, given.seed, i, given.steps, given.bits, given.size) for i in numbers)
         wrong = [found for found in made if found]

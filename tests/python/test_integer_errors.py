@@ -63,11 +63,11 @@ def test_multiples_of_one_ciphertext(name: str) -> None:
     assert planned.failure_log2 < -128 + np.log2(planned.rotations + 32)
 
 
-@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize(("recorded", "saves_layers"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_error(name: str, recorded: bool) -> None:
+def test_each_error(name: str, recorded: bool, saves_layers: bool) -> None:
     """The same, by errors that are followed one by one; the second run is a recorded one."""
-    server = FollowingServer(recorded=recorded)
+    server = FollowingServer(recorded=recorded, saves_layers=saves_layers)
     for _ in range(2):
         x, y = (server.encrypt(values, 16) for values in ([3, 70], [9, 4]))
         found = PROGRAMS[name](x, y)
@@ -75,8 +75,9 @@ def test_each_error(name: str, recorded: bool) -> None:
     assert server.engine.worst > 4
 
 
-def test_each_error_of_random_programs() -> None:
-    server = FollowingServer()
+@pytest.mark.parametrize("saves_layers", [False, True])
+def test_each_error_of_random_programs(saves_layers: bool) -> None:
+    server = FollowingServer(saves_layers=saves_layers)
     assert [wrong for i in range(60) if (wrong := run_one(server, 7, i, 5, 12, 2))] == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import operator
 import os
 from collections.abc import Callable
@@ -496,9 +497,11 @@ def test_the_account_is_that_of_the_library() -> None:
 
 @pytest.mark.parametrize("bits", [2, 9, 33, 64, 256])
 def test_settling_and_carries(bits: int) -> None:
-    circuit, form = Circuit(ClearEngine(account_of(W128))), Form(bits, False)
     random = np.random.default_rng(bits)
-    for low, high in ((-8, 7), (0, 15), (-3, 3), (0, 6), (-6, 9)):
+    ranges = ((-8, 7), (0, 15), (-3, 3), (0, 6), (-6, 9), (0, 3), (1, 4))
+    for (low, high), saves_layers in itertools.product(ranges, (False, True)):
+        circuit = Circuit(ClearEngine(account_of(W128)), saves_layers)
+        form = Form(bits, bool(random.integers(2)))
         least = np.full(form.digits, low)
         digits = random.integers(low, high + 1, (form.digits, 20))
         given = circuit.fresh(digits % 32, least, least - low + high, 20)
@@ -516,6 +519,8 @@ def test_settling_and_carries(bits: int) -> None:
 
 def test_values_and_types_that_are_refused(encrypted: Encrypted) -> None:
     client, server = encrypted.client, encrypted.server
+    with pytest.raises(whorl.ParameterError, match='"rotations" nor "layers"'):
+        integers.Server(server._server, saves="time")  # type: ignore[arg-type]
     with pytest.raises(whorl.EncodingError, match=r"value 256 at index 1 is outside 0 … 255"):
         client.encrypt([1, 256], bits=8)
     with pytest.raises(whorl.EncodingError, match=r"value -129 .* of 8 bits, signed"):
@@ -587,11 +592,16 @@ def test_parameters_that_do_not_serve() -> None:
 def test_costs_of_the_page() -> None:
     """They are those of clear digits, and of plans."""
     page = integer_costs.PAGE.read_text(encoding="utf-8")
-    for place, products in zip(integer_costs.PLACES, (False, True), strict=True):
+    for way, place in enumerate(integer_costs.PLACES):
         held = place.search(page)
-        assert held and integer_costs.table(products) in held[0]
+        assert held and integer_costs.table(way) in held[0]
     for name, (function, widths) in integer_costs.OPERATIONS.items():
         fresh = [Fresh((), width(8)) for width in widths]
         planned = integers.plan(integer_costs.without_carries(function), fresh, parameters=W128)
         assert (planned.rotations, planned.layers) == integer_costs.cost(name, 8)
+        saved = integers.plan(
+            integer_costs.without_carries(function), fresh, parameters=W128, saves="layers"
+        )
+        assert (saved.rotations, saved.layers) == integer_costs.cost(name, 8, False, True)
+        assert saved.layers <= planned.layers and saved.failure_log2 < -120
         assert planned.failure_log2 < -120

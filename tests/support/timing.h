@@ -8,13 +8,14 @@
 // small differences in the last, and leaks that are rare show in it alone.
 //
 // Bound: |t| < 5 for each, which without a leak holds with probability 1 - 6 * 10^-7. A leak is
-// reported where three of at most five measurements are past the bound on the same side: by chance
-// alone this happens with a probability below 10 * (3 * 6 * 10^-7)^3 < 10^-16.
+// reported where six of at most nine measurements are past the bound on the same side: by chance
+// alone this happens with a probability below 84 * (3 * 6 * 10^-7)^6 < 10^-32.
 //
 // What chance alone does not cover: beside other work on the same core, an EPYC of the Zen 4 kind
 // runs code that reads no secret for some milliseconds 16 ticks longer after one class has been
-// written than after the other, now after this one and now after that one. So these tests run while
-// no other test does (RUN_SERIAL), and three measurements have to agree.
+// written than after the other, now after this one and now after that one. Three measurements in a
+// row have been seen to agree. So these tests run while no other test does (RUN_SERIAL), and six
+// measurements have to agree, which a leak makes them do.
 //
 // The counter may move in steps (of 24 or 25 ticks on an EPYC Milan). A start that keeps pace with
 // these steps makes the mean of equal times depend on how long prepare() took, by up to a tick, so
@@ -96,22 +97,25 @@ double largest_t(Prepare prepare, Run run, std::size_t timings = usual_timings) 
   return largest;
 }
 
-/// The side of the bound on which three of these t lie: -1 or 1, or 0 if there are not three.
+inline constexpr std::ptrdiff_t most_measurements = 9;
+inline constexpr std::ptrdiff_t alike = 6;
+
+/// The side of the bound on which six of these t lie: -1 or 1, or 0 if there are not six.
 inline int side_of(const std::vector<double>& seen) {
-  if (std::ranges::count_if(seen, [](double t) { return t < -t_bound; }) >= 3) return -1;
-  return std::ranges::count_if(seen, [](double t) { return t > t_bound; }) >= 3 ? 1 : 0;
+  if (std::ranges::count_if(seen, [](double t) { return t < -t_bound; }) >= alike) return -1;
+  return std::ranges::count_if(seen, [](double t) { return t > t_bound; }) >= alike ? 1 : 0;
 }
 
-/// The t of up to five measurements, if three of them tell the classes apart alike; else empty.
+/// The t of up to nine measurements, if six of them tell the classes apart alike; else empty.
 template <class Prepare, class Run>
 std::vector<double> leak(Prepare prepare, Run run, std::size_t timings = usual_timings) {
   std::vector<double> seen;
-  while (seen.size() < 5) {
+  while (std::ssize(seen) < most_measurements) {
     seen.push_back(largest_t(prepare, run, timings));
     if (side_of(seen) != 0) return seen;
-    const auto within =
-        std::ranges::count_if(seen, [](double t) { return std::abs(t) <= t_bound; });
-    if (within == 3) break;
+    const auto below = std::ranges::count_if(seen, [](double t) { return t <= t_bound; });
+    const auto above = std::ranges::count_if(seen, [](double t) { return t >= -t_bound; });
+    if (std::min(below, above) > most_measurements - alike) break;  // no side can have six
   }
   return {};
 }
@@ -119,7 +123,7 @@ std::vector<double> leak(Prepare prepare, Run run, std::size_t timings = usual_t
 template <class Prepare, class Run>
 void expect_constant_time(Prepare prepare, Run run, std::size_t timings = usual_timings) {
   const std::vector<double> seen = leak(prepare, run, timings);
-  EXPECT_TRUE(seen.empty()) << "three of these t are past the same side of " << t_bound << ": "
+  EXPECT_TRUE(seen.empty()) << "six of these t are past the same side of " << t_bound << ": "
                             << testing::PrintToString(seen);
 }
 

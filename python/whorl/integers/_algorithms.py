@@ -80,7 +80,8 @@ def _quotient(x: Any, divisor: int) -> Any:
     bits = x.bits + 1 if x.signed else x.bits
     moved = _wide(_wide(x, bits + 1, True) + steps * divisor, bits, False) if x.signed else x
     factor = -(-(1 << bits + size) // divisor)
-    product = _wide(moved, bits + factor.bit_length(), False) * factor
+    width = bits + factor.bit_length()
+    product = _wide(moved, width + width % 2, False) * factor  # of whole digits
     upper = product >> bits + size
     if not x.signed:
         return _wide(upper, x.bits, False)

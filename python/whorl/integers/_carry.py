@@ -156,29 +156,37 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
             carries = _carries(circuit, x)
     if not carries.fits:
         raise CircuitError(f"carries of {x.low.tolist()} … {x.high.tolist()} are too large")
-    # Against the carries that are due digits are 0 … 7 with one that may come, but for the last.
-    due = carries.least.copy()
-    due[-1] = 0
+    # Against the carries that are due digits are 0 … 7 with one that may come. So is the last one,
+    # if its form has 0 … 3 and layers are saved; else it is looked up with the carry into it.
     last = len(x) - 1
+    ends = not (circuit.saves_layers and form.modulus[last] == 4 and not form.signed)
+    ends = ends or bool(carries.more[-1] > 1)
+    due = carries.least.copy()
+    if ends:
+        due[-1] = 0
     x = circuit.shifted(x, carries.least[:-1] - 4 * due[1:])
     if not carries.more[:-1].any():
         return canonical(circuit, x, form)
     first = int(np.argmax(carries.more > 0)) - 1
-    inner, top = circuit.take(x, np.arange(first, last)), circuit.take(x, [last])
+    inner, top = circuit.take(x, np.arange(first, len(x) - ends)), circuit.take(x, [last])
     blocks, inner = _blocks(circuit, inner)
-    above = prefix(circuit, _states(circuit, inner, blocks), carries=True)
-    highest = circuit.sums(circuit.join(top, above), [[(0, 1), (len(blocks), 1)]])
-    end = (highest, [(reduced, np.array([[form.modulus[last], form.low[last]]]))])
-    # The carry into a digit is that above the block below, or within a pair still to come.
-    pairs = [(j, block[0]) for j, block in enumerate(blocks) if len(block) > 1]
-    count, requests = len(inner), []
-    if pairs:
+    count, pairs = len(inner), [(j, block[0]) for j, block in enumerate(blocks) if len(block) > 1]
+    # The carry into a digit is that above the block below, or within a pair. That is one more
+    # prefix, or a table of the lower digit and the carry below it, which is still to come.
+    within = [] if ends else pairs
+    states, lower = _states(circuit, inner, blocks, within)
+    above = prefix(circuit, states, carries=True, ends=lower, at=[j for j, _ in within])
+    requests: list[Any] = []
+    if pairs and not within:
         into = [[(i, 1), (count + j - 1, 1)][: 2 if j else 1] for j, i in pairs]
-        lower = circuit.sums(circuit.join(inner, above), into)
-        requests.append((lower, [(lambda v: v // 4, None)]))
+        requests.append((circuit.sums(circuit.join(inner, above), into), [(lambda v: v // 4, None)]))
+    end: list[Any] = []
+    if ends:
+        highest = circuit.sums(circuit.join(top, above), [[(0, 1), (len(blocks), 1)]])
+        end = [(highest, [(reduced, np.array([[form.modulus[last], form.low[last]]]))])]
     # Neighbours have a carry in common, and no table bears the noise of two of them.
     linear = bool(np.all(circuit.account.bears(inner.square + 17, inner.total + 5)))
-    made = circuit.tables(*requests, *([end] if linear else []))
+    made = circuit.tables(*requests, *(end if linear else []))
     order = np.zeros(count, dtype=np.int64)
     order[[block[-1] for block in blocks]] = np.arange(len(blocks))
     order[[i for _, i in pairs]] = len(blocks) + np.arange(len(pairs))
@@ -188,11 +196,11 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
     if linear:
         going = [[*terms, (count + i, -4)] for i, terms in enumerate(coming)]
         digits = circuit.stated(circuit.sums(pool, going), 0, 3)
-        result = made[-1][0]
+        made = made[len(requests) :]
     else:
         whole = (circuit.sums(pool, coming), [(lambda v: v % 4, None)])
-        (digits,), (result,) = circuit.tables(whole, end)
-    return circuit.join(circuit.take(x, np.arange(first)), digits, result)
+        (digits,), *made = circuit.tables(whole, *end)
+    return circuit.join(circuit.take(x, np.arange(first)), digits, *(each[0] for each in made))
 
 
 def _blocks(circuit: Circuit, x: Wires) -> tuple[list[list[int]], Wires]:
@@ -220,23 +228,33 @@ def _blocks(circuit: Circuit, x: Wires) -> tuple[list[list[int]], Wires]:
     return [[0]] * (count % 2) + [[int(i), int(i) + 1] for i in low], x
 
 
-def _states(circuit: Circuit, x: Wires, blocks: Sequence[Sequence[int]]) -> Wires:
+def _states(
+    circuit: Circuit,
+    x: Wires,
+    blocks: Sequence[Sequence[int]],
+    within: Sequence[tuple[int, int]],
+) -> tuple[Wires, Wires]:
     """Whether blocks give a carry without one that comes, 1, or only with one, 0, or never, -1;
-    times their `weights`."""
+    times their `weights`. Then the same of single digits within blocks: pairs of a block and a
+    digit."""
     weight = weights(len(blocks))
     single = np.array([j for j, block in enumerate(blocks) if len(block) == 1], dtype=np.int64)
     pairs = np.array([j for j, block in enumerate(blocks) if len(block) > 1], dtype=np.int64)
+    digits = [(int(j), blocks[j][0]) for j in single] + list(within)
     requests: list[Any] = []
-    if len(single):
-        alone = circuit.take(x, [blocks[j][0] for j in single])
-        requests.append((alone, [(lambda v, w: w * np.sign(v - 3), weight[single])]))
+    if digits:
+        alone = circuit.take(x, [i for _, i in digits])
+        heavy = weight[[j for j, _ in digits]]
+        requests.append((alone, [(lambda v, w: w * np.sign(v - 3), heavy)]))
     if len(pairs):
         groups = [[(blocks[j][0], 1), (blocks[j][1], 4)] for j in pairs]
         offset = [sum(w * int(x.offset[i]) for i, w in group) for group in groups]
         both = circuit.sums(x, groups, [centred(by - 15) for by in offset])
         requests.append((both, [(lambda v, w: w * np.sign(v - 15), weight[pairs])]))
     made = circuit.join(*(outputs[0] for outputs in circuit.tables(*requests)))
-    return circuit.take(made, np.argsort(np.concatenate([single, pairs])))
+    numbers = np.concatenate([single, len(blocks) + np.arange(len(within)), pairs])
+    order = np.argsort(numbers)
+    return circuit.take(made, order[: len(blocks)]), circuit.take(made, order[len(blocks) :])
 
 
 def centred(by: int) -> int:
@@ -266,40 +284,53 @@ def _positive(v: Integers) -> Integers:
     return np.asarray(v > 0, dtype=np.int64)
 
 
-def prefix(circuit: Circuit, states: Wires, carries: bool = False) -> Wires:
+def prefix(
+    circuit: Circuit,
+    states: Wires,
+    carries: bool = False,
+    ends: Wires | None = None,
+    at: Sequence[int] = (),
+) -> Wires:
     """The signs of states 0 … i, for each i; later states decide. With `carries` 1 in place of the
     sign 1, and 0 in place of others.
 
     States are -1, 0 and 1 times their `weights`. In a group of four each state and those before it
     in the group have a sign, and a sum of that with the groups below has the sign that is wanted:
-    with up to three groups, or with the prefix of all.
+    with up to three groups, or with the prefix of all. Behind these are the signs of further
+    sequences: the last state of each is one of `ends`, in place of the state `at`.
     """
     count, function = len(states), _positive if carries else _sign
-    group = np.arange(count) // GROUP
-    inside = [[(k, 1) for k in range(GROUP * (i // GROUP), i + 1)] for i in range(count)]
-    sums = circuit.sums(states, inside)
+    place = np.concatenate([np.arange(count), np.array(at, dtype=np.int64)])
+    group, start = place // GROUP, GROUP * (place // GROUP)
+    inside = [
+        [*((k, 1) for k in range(start[i], place[i])), (i, 1)] for i in range(len(place))
+    ]
+    sums = circuit.sums(states if ends is None else circuit.join(states, ends), inside)
     if count <= GROUP:
         return circuit.table(sums, function, halves=carries)
-    terms = [[(i, 1)] for i in range(GROUP)]
-    groups = int(group[-1]) + 1
+    first, later = np.flatnonzero(group == 0), np.flatnonzero(group > 0)
+    groups = int(group.max()) + 1
+    terms: dict[int, list[tuple[int, int]]] = {int(i): [(int(i), 1)] for i in first}
     if groups <= GROUP:
-        at = np.arange(GROUP - 1, count)
-        signs = circuit.table(circuit.take(sums, at), _sign, 1 << group[at])
-        for i in range(GROUP, count):
-            behind = [*range(GROUP - 1, i - i % GROUP, GROUP), i]
-            terms.append([(count + k - GROUP + 1, 1) for k in behind])
+        looked_up = np.concatenate([[GROUP - 1], later])
+        signs = circuit.table(circuit.take(sums, looked_up), _sign, 1 << group[looked_up])
+        where = {int(i): len(place) + k for k, i in enumerate(looked_up)}
+        for i in later:
+            behind = [*range(GROUP - 1, start[i], GROUP), int(i)]
+            terms[int(i)] = [(where[k], 1) for k in behind]
         pool = circuit.join(sums, signs)
     else:
-        ends = np.arange(GROUP - 1, GROUP * (groups - 1), GROUP)
-        rest = np.setdiff1d(np.arange(GROUP, count), ends)
+        whole = np.arange(GROUP - 1, GROUP * (groups - 1), GROUP)
+        rest = np.setdiff1d(later, whole)
         (signs,), (wholes,) = circuit.tables(
             (circuit.take(sums, rest), [(_sign, 0 * rest + 2)]),
-            (circuit.take(sums, ends), [(_sign, weights(len(ends)))]),
+            (circuit.take(sums, whole), [(_sign, weights(len(whole)))]),
         )
         pool = circuit.join(sums, signs, prefix(circuit, wholes))
-        below = count + len(rest)
-        where = {int(i): count + k for k, i in enumerate(rest)}
-        for i in range(GROUP, count):
-            own = [(where[i], 1), (below + i // GROUP - 1, 1)] if i in where else []
-            terms.append(own or [(below + i // GROUP, 1)])
-    return circuit.table(circuit.sums(pool, terms), function, halves=carries)
+        below = len(place) + len(rest)
+        where = {int(i): len(place) + k for k, i in enumerate(rest)}
+        for i in later.tolist():
+            own = [(where[i], 1), (below + int(group[i]) - 1, 1)] if i in where else []
+            terms[i] = own or [(below + int(group[i]), 1)]
+    ordered = [terms[i] for i in range(len(place))]
+    return circuit.table(circuit.sums(pool, ordered), function, halves=carries)

@@ -59,10 +59,12 @@ class Wires:
 
 
 class Circuit:
-    """Operations on wires, which follow ranges and noise; it counts what they take."""
+    """Operations on wires, which follow ranges and noise; it counts what they take. Where one costs
+    the other, algorithms save rotations, or layers if `saves_layers`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, saves_layers: bool = False) -> None:
         self.engine = engine
+        self.saves_layers = saves_layers
         self.account = engine.account
         self.rotations = 0
         self.layers = 0

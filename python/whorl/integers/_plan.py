@@ -20,7 +20,7 @@ from ._carry import Form
 from ._circuit import SECTORS, Circuit
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
 from ._programs import Programs
-from ._server import Server
+from ._server import Saves, Server, check_saves
 from ._types import Kind, as_kind, kind_of_values
 
 MOST_FAILURE_LOG2 = -64.0
@@ -87,6 +87,7 @@ def plan(
     table_failure_log2: float = TABLE_FAILURE_LOG2,
     most_failure_log2: float = MOST_FAILURE_LOG2,
     products: bool = False,
+    saves: Saves = "rotations",
 ) -> Plan:
     """Runs a function of encrypted integers without ciphertexts, and says what it costs.
 
@@ -98,6 +99,7 @@ def plan(
         table_failure_log2: as for `Server`.
         most_failure_log2: `NoiseError` if the function fails more often.
         products: whether the server has keys for products.
+        saves: as for `Server`.
 
     >>> from whorl.binfhe import parameters
     >>> found = plan(lambda x, y: x < y, [Fresh(), Fresh()], parameters=parameters("W128_P128"))
@@ -110,7 +112,7 @@ def plan(
         raise TypeError(f"parameters: {type(parameters).__name__} is not what parameters() makes")
     run = _lib.DryRun.create(parameters._core, None, 1.0)
     following = _FollowingServer(run, parameters)
-    server = _DryServer(following, float(table_failure_log2), products)
+    server = _DryServer(following, float(table_failure_log2), products, check_saves(saves))
     arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
     rows = [server.rows(each) for each in _found(function(*arrays))]
     failure = run.failure_log2([each._core for each in rows])
@@ -155,14 +157,20 @@ class _DryServer(Server):
 
     __slots__ = ()
 
-    def __init__(self, server: _FollowingServer, table_failure_log2: float, products: bool) -> None:
+    def __init__(
+        self,
+        server: _FollowingServer,
+        table_failure_log2: float,
+        products: bool,
+        saves_layers: bool,
+    ) -> None:
         account = account_of(server.parameters, table_failure_log2)
         self._server = server
         multiplier = binfhe.Multiplier._dry(server) if products else None
         engine = BinfheEngine(
             server, account, apart=True, multiplier=multiplier, failure_log2=table_failure_log2
         )
-        self._on = Programs(Circuit(engine))
+        self._on = Programs(Circuit(engine, saves_layers))
 
     def fresh(self, each: Fresh) -> Any:
         """Encryptions, all different."""
