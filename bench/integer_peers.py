@@ -12,9 +12,10 @@ beside the wheel concrete-python. `peer_params` says how Concrete's function is 
 failure is asked of it: Concrete allows 10^-5 for a circuit by default. `peer_pfail_log2`,
 `peer_tables` and `peer_key_bytes` are what its compiler says.
 
-`u64_add` and `u64_mul`, which has product keys, are beside tfhe-rs, which has no wheel. Its seconds on one core of another
-machine, where OpenFHE's NAND (STD128, GINX, 1.6.1) took 32.4 ms, are multiplied by what this NAND
-takes here, in the same round, over that: `peer_median` is that product.
+`u64_add` and `u64_mul`, which has product keys, are beside tfhe-rs, which has no wheel. Its seconds
+on one core of another machine, where OpenFHE's NAND (STD128, GINX, 1.6.1) took 32.4 ms, are
+multiplied by what this NAND takes here, in the same round, over that: `peer_median` is that
+product.
 """
 
 import sys

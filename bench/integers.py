@@ -1,8 +1,8 @@
 """Encrypted integers a second, and the seconds of one.
 
     .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128_M3] [--bits 64]
-        [--no-products] [--saves rotations] [--batch 64] [--runs 3] [--warm 1] [--threads 1] [--only OP …] [--energy 1]
-        [--record FILE] [--commit ID]
+        [--no-products] [--saves rotations] [--batch 64] [--runs 3] [--warm 1]
+        [--threads 1] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
 
 Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
 ciphertexts of a client, computes, and downloads results without carries, so that transfers are

@@ -50,6 +50,7 @@ def main() -> None:
     given = options.parse_args()
     parameters = binfhe.parameters(given.set)
     server: Any
+    inner: Any
     fresh: Callable[[], Any]
     if given.device == "none":
         inner = _FollowingServer(lib.DryRun.create(parameters._core, None, 1.0), parameters)

@@ -11,8 +11,9 @@ are included, keys, encryption and decryption are left out. `mnist30`, and `mnis
 network, is the seconds of an image: the median over the batches of the test, and of `--alone`
 images, a call each, with a batch of 1. `--images 0` and `--alone 0` leave one of them out.
 W128_P128_M3 is the set for batches of the small network, W128_P128_M2 for the large one, and
-W128_P128_M5 for one image of the small one. All images are decrypted, and the record says how many are right, how many are in
-the clear, and how many classes agree. Records belong in bench/results/<device>/functions.jsonl.
+W128_P128_M5 for one image of the small one. All images are decrypted, and the record says how many
+are right, how many are in the clear, and how many classes agree. Records belong in
+bench/results/<device>/functions.jsonl.
 """
 
 import argparse

@@ -19,7 +19,7 @@ PLACES = [
     for name in ("costs", "costs with product keys", "costs with fewer layers")
 ]
 WAYS = [(False, False), (True, False), (True, True)]
-"""Of each table: whether there are product keys, and whether layers are saved."""
+"""Whether there are product keys, and whether layers are saved, of each table."""
 MOST_DIGITS = 128
 """The first factors of products have so many digits at most."""
 WIDTHS = (8, 16, 32, 64)

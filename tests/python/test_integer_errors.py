@@ -63,7 +63,9 @@ def test_multiples_of_one_ciphertext(name: str) -> None:
     assert planned.failure_log2 < -128 + np.log2(planned.rotations + 32)
 
 
-@pytest.mark.parametrize(("recorded", "saves_layers"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize(
+    ("recorded", "saves_layers"), [(False, False), (True, False), (True, True)]
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_error(name: str, recorded: bool, saves_layers: bool) -> None:
     """The same, by errors that are followed one by one; the second run is a recorded one."""

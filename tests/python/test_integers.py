@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import integer_costs
 import numpy as np
 import pytest
 import whorl
@@ -584,24 +583,3 @@ def test_parameters_that_do_not_serve() -> None:
         Fresh((0, 3))
     found = integers.plan(lambda x: x + 1, np.zeros(3, dtype=np.int16), parameters=W128)
     assert found.rotations == 0
-
-
-# ---- the page
-
-
-def test_costs_of_the_page() -> None:
-    """They are those of clear digits, and of plans."""
-    page = integer_costs.PAGE.read_text(encoding="utf-8")
-    for way, place in enumerate(integer_costs.PLACES):
-        held = place.search(page)
-        assert held and integer_costs.table(way) in held[0]
-    for name, (function, widths) in integer_costs.OPERATIONS.items():
-        fresh = [Fresh((), width(8)) for width in widths]
-        planned = integers.plan(integer_costs.without_carries(function), fresh, parameters=W128)
-        assert (planned.rotations, planned.layers) == integer_costs.cost(name, 8)
-        saved = integers.plan(
-            integer_costs.without_carries(function), fresh, parameters=W128, saves="layers"
-        )
-        assert (saved.rotations, saved.layers) == integer_costs.cost(name, 8, False, True)
-        assert saved.layers <= planned.layers and saved.failure_log2 < -120
-        assert planned.failure_log2 < -120

@@ -79,7 +79,7 @@ def test_digits_of_products(
 def test_factors_that_no_halves_mend_raise() -> None:
     on = ClearServer(products=4)
     x = on.encrypt([5], 16)._core.wires
-    circuit = on._on.circuit
+    circuit: Any = on._circuit
     assert not multiplies(circuit, x, x, count=40)
     with pytest.raises(CircuitError, match="factors of 8 and 8 digits have too much noise"):
         product(circuit, x, x, 40)

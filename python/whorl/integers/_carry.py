@@ -179,7 +179,8 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
     requests: list[Any] = []
     if pairs and not within:
         into = [[(i, 1), (count + j - 1, 1)][: 2 if j else 1] for j, i in pairs]
-        requests.append((circuit.sums(circuit.join(inner, above), into), [(lambda v: v // 4, None)]))
+        lower = circuit.sums(circuit.join(inner, above), into)
+        requests.append((lower, [(lambda v: v // 4, None)]))
     end: list[Any] = []
     if ends:
         highest = circuit.sums(circuit.join(top, above), [[(0, 1), (len(blocks), 1)]])
@@ -302,9 +303,7 @@ def prefix(
     count, function = len(states), _positive if carries else _sign
     place = np.concatenate([np.arange(count), np.array(at, dtype=np.int64)])
     group, start = place // GROUP, GROUP * (place // GROUP)
-    inside = [
-        [*((k, 1) for k in range(start[i], place[i])), (i, 1)] for i in range(len(place))
-    ]
+    inside = [[*((k, 1) for k in range(start[i], place[i])), (i, 1)] for i in range(len(place))]
     sums = circuit.sums(states if ends is None else circuit.join(states, ends), inside)
     if count <= GROUP:
         return circuit.table(sums, function, halves=carries)
@@ -315,9 +314,9 @@ def prefix(
         looked_up = np.concatenate([[GROUP - 1], later])
         signs = circuit.table(circuit.take(sums, looked_up), _sign, 1 << group[looked_up])
         where = {int(i): len(place) + k for k, i in enumerate(looked_up)}
-        for i in later:
-            behind = [*range(GROUP - 1, start[i], GROUP), int(i)]
-            terms[int(i)] = [(where[k], 1) for k in behind]
+        for i in later.tolist():
+            behind = [*range(GROUP - 1, int(start[i]), GROUP), i]
+            terms[i] = [(where[k], 1) for k in behind]
         pool = circuit.join(sums, signs)
     else:
         whole = np.arange(GROUP - 1, GROUP * (groups - 1), GROUP)

@@ -203,12 +203,14 @@ def test_errors_of_compression_are_those_of_the_formula(
     x = owner.server.upload(owner.client.encrypt(messages, p=32, under="ring")).to_lwe_key()
     small = owner.compressor.compress(x)
     last = 2.0**small.log2_modulus
-    found = float(np.mean((owner.client.noise(small, messages) / last) ** 2))
+    # Under one key a part of the key switch is the same in all, of any size: it is left out.
+    found = float(np.var(owner.client.noise(small, messages) / last))
     # The array's own; its rounding to 2^k; the keys' are some 2^-16 of both.
-    unit = max(WIDE.noise(t).refreshed for t in ("ntt", "fft"))
+    noise = max((WIDE.noise(t) for t in ("ntt", "fft")), key=lambda each: each.refreshed)
+    unit = noise.refreshed
     down = (1 + WIDE.N * 2 / 3) / 12 / last**2
     stated = x.noise * unit / WIDE.q**2 + down
-    assert 0.85 < found / stated < 1.15
+    assert 0.87 < found / (stated - noise.constant / WIDE.q**2) < 1.13
     # k is the least: the failure is below 2^-128, and above with one bit less.
     assert math.log2(math.erfc(1 / 64 / math.sqrt(2 * stated))) < -128
     less = x.noise * unit / WIDE.q**2 + 4 * down
