@@ -2,6 +2,7 @@
 
     .venv/bin/python bench/integers_host.py [--device none] [--set W128_P128_M4] [--bits 64]
         [--batch 1] [--runs 30] [--steps 1] [--saves rotations]
+        [--products 1]
 
 Prints for each operation the time until Python has its result, and until the device has it; medians
 of runs on fresh operands that lie on the device, in microseconds. The device `none` makes no
@@ -46,6 +47,7 @@ def main() -> None:
     options.add_argument("--batch", type=int, default=1)
     options.add_argument("--runs", type=int, default=30)
     options.add_argument("--steps", type=int, default=0)
+    options.add_argument("--products", type=int, default=0, help="1: with product keys")
     options.add_argument("--saves", default="rotations", help="rotations or layers")
     given = options.parse_args()
     parameters = binfhe.parameters(given.set)
@@ -54,7 +56,10 @@ def main() -> None:
     fresh: Callable[[], Any]
     if given.device == "none":
         inner = _FollowingServer(lib.DryRun.create(parameters._core, None, 1.0), parameters)
-        server, digits = integers.Server(inner, saves=given.saves), Form(given.bits, False).digits
+        server = integers.Server(inner, saves=given.saves)
+        if given.products:
+            server._on.circuit.engine._multiplier = binfhe.Multiplier._dry(inner)
+        digits = Form(given.bits, False).digits
 
         def fresh() -> Any:
             rows = inner.fresh(Fresh((digits, given.batch), SECTORS, under="ring"))
@@ -63,7 +68,8 @@ def main() -> None:
     else:
         lwe = binfhe.Client(parameters)
         inner = binfhe.Server(lwe.evaluation_keys(), device=given.device)
-        server = integers.Server(inner, saves=given.saves)
+        products = lwe.product_keys() if given.products else None
+        server = integers.Server(inner, saves=given.saves, products=products)
         client = integers.Client(lwe)
 
         def fresh() -> Any:

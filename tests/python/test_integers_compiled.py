@@ -19,9 +19,9 @@ def encrypted() -> Encrypted:
     return Encrypted()
 
 
-def by_steps(inner: binfhe.Server) -> integers.Server:
+def by_steps(inner: binfhe.Server, **options: Any) -> integers.Server:
     """A server that never makes one call of several."""
-    server = integers.Server(inner)
+    server = integers.Server(inner, **options)
     on: Any = server._on
     on.circuit.engine.compiled = lambda *_: None
     return server
@@ -68,6 +68,37 @@ def test_words_and_noise_are_those_of_single_calls(encrypted: Encrypted, name: s
     assert recorded
     assert all(each.compiled is not None for each in recorded)
     assert all(each.compiled is None for each in programs_of(single))
+
+
+RINGS: dict[str, Callable[..., Any]] = {
+    "product": operator.mul,
+    "square": lambda x, _: x * x,
+    "product with a known number": lambda x, _: x * 0xB5A7,
+    "quotient": lambda x, y: x // y,
+}
+
+
+@pytest.mark.parametrize("name", list(RINGS))
+def test_products_stand_between_two_calls(name: str) -> None:
+    lwe = binfhe.Client(binfhe.parameters(TOY, allow_insecure=True))
+    inner = binfhe.Server(lwe.evaluation_keys(), device="cpu")
+    options: Any = {"products": lwe.product_keys(), "saves": "layers"}
+    one, single = integers.Server(inner, **options), by_steps(inner, **options)
+    client, bits = integers.Client(lwe), 24 if name == "quotient" else 16
+    for values in ([40_000, 7], [3, 65_535]):
+        sent = [client.encrypt(each, bits) for each in (values, values[::-1])]
+        made = [
+            server.download(RINGS[name](*(server.upload(each) for each in sent)), carries=True)
+            for server in (one, single)
+        ]
+        a = np.array(values, dtype=object)
+        wanted = RINGS[name](a, a[::-1]) % 2**bits
+        assert client.decrypt(made[0]).tolist() == wanted.tolist()
+        got, due = (each.data for each in made)
+        assert np.array_equal(got.data, due.data) and got.noise == due.noise
+    recorded = [each for each in programs_of(one) if each.runs > 1 and each.made]
+    assert recorded and all(each.compiled is not None for each in recorded)
+    assert any(step.name.startswith("product") for each in recorded for step in each.steps)
 
 
 def test_batches_are_made_by_single_calls(

@@ -32,29 +32,96 @@ class Step:
     ends: tuple[int, ...] = ()
 
 
+PRODUCTS = frozenset(["product", "product_known"])
+"""Steps that are calls of their own."""
+
+
+@dataclasses.dataclass
+class _Piece:
+    """Steps that are one call, or one step of a product; the numbers of the arrays that they take,
+    of those that they make for later, and of those that nothing needs behind them."""
+
+    steps: list[Step]
+    inputs: list[int]
+    outputs: list[int]
+    ends: list[int]
+    run: Run | None = None
+
+
 def compiled(
     server: binfhe.Server,
     lut: Callable[[tuple[int, ...]], binfhe.Lut],
+    product: Callable[..., Any],
     steps: Iterable[Step],
-    shapes: Sequence[Shape],
     results: Sequence[int],
 ) -> Run | None:
-    """The steps as one call, or None if they have more inputs than programs, or products through
-    ring elements. `lut` makes a table; `shapes` are the inputs', and `results` the numbers of what
-    is wanted."""
-    steps = list(steps)
-    if not 0 < len(shapes) <= _lib.most_program_inputs:
+    """The steps as one call, or as one between two products through ring elements; None if a call
+    has more inputs than programs. `lut` makes a table, and `product` a product; `results` are the
+    numbers of what is wanted."""
+    pieces = _pieces(steps, results)
+    if any(not 0 < len(each.inputs) <= _lib.most_program_inputs for each in pieces):
         return None
-    if any(step.name in ("product", "product_known") for step in steps):
-        return None
+
+    def run(arrays: list[Any]) -> list[Any]:
+        held = dict(enumerate(arrays))
+        for piece in pieces:
+            given = [held[number] for number in piece.inputs]
+            if piece.run is None:
+                piece.run = _call_of(server, lut, product, piece, [each.shape for each in given])
+            held.update(zip(piece.outputs, piece.run(given), strict=True))
+            for number in piece.ends:
+                del held[number]
+        return [held[number] for number in results]
+
+    return run
+
+
+def _pieces(steps: Iterable[Step], results: Sequence[int]) -> list[_Piece]:
+    parts: list[list[Step]] = []
+    for step in steps:
+        if parts and not PRODUCTS & {step.name, parts[-1][-1].name}:
+            parts[-1].append(step)
+        else:
+            parts.append([step])
+    later = set(results)
+    pieces = []
+    for part in reversed(parts):
+        made = {step.number for step in part}
+        inputs = list(dict.fromkeys(n for step in part for n in step.sources if n not in made))
+        outputs = sorted(made & later)
+        pieces.append(_Piece(part, inputs, outputs, sorted(set(inputs) - later)))
+        later.update(inputs)
+    return pieces[::-1]
+
+
+def _call_of(
+    server: binfhe.Server,
+    lut: Callable[[tuple[int, ...]], binfhe.Lut],
+    product: Callable[..., Any],
+    piece: _Piece,
+    shapes: Sequence[Shape],
+) -> Run:
+    """What runs a piece, for inputs of these shapes."""
+    step = piece.steps[0]
+    if step.name in PRODUCTS:
+        at = [piece.inputs.index(number) for number in step.sources]
+        known = [()] if step.name == "product_known" else []
+        rest: list[Any] = [*step.rest[:-1], *known, step.rest[-1]]
+
+        def multiply(arrays: list[Any]) -> list[Any]:
+            x, *others = (arrays[k] for k in at)
+            return [product(x, rest[0], *others, *rest[1:])]
+
+        return multiply
     counts = [int(np.prod(shape)) for shape in shapes]
     recorder = _lib.ProgramRecorder.create(server.parameters._core, (SECTORS, False), counts)
-    held: dict[int, Held] = {k: (k, shape) for k, shape in enumerate(shapes)}
-    for step in steps:
+    inputs = zip(piece.inputs, shapes, strict=True)
+    held: dict[int, Held] = {number: (k, shape) for k, (number, shape) in enumerate(inputs)}
+    for step in piece.steps:
         sources = [held[number] for number in step.sources]
         held[step.number] = _recorded(recorder, lut, step, sources)
-    program = recorder.program(np.array([held[n][0] for n in results], dtype=np.uint32))
-    wanted = [held[number][1] for number in results]
+    program = recorder.program(np.array([held[n][0] for n in piece.outputs], dtype=np.uint32))
+    wanted = [held[number][1] for number in piece.outputs]
 
     def run(arrays: list[Any]) -> list[Any]:
         cores = server._core.run(program, [each._core for each in arrays])

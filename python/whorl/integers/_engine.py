@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._core.array import Shape
 from .._core.integers import Integers
 
 
@@ -87,12 +86,8 @@ class Engine(Protocol):
         """Raises `CircuitError` where values leave their range, if the engine can see them."""
 
     def compiled(
-        self,
-        steps: Sequence[Any],
-        shapes: Sequence[Shape],
-        results: Sequence[int],
-        rotations: int,
+        self, steps: Sequence[Any], results: Sequence[int], rotations: int
     ) -> Callable[[list[Any]], list[Any]] | None:
-        """Calls that were recorded (`Step`), with so many rotations, as one: a function of the
-        inputs' arrays, which are numbered from 0 on and have these shapes, that makes the arrays
-        with the numbers `results`. None where the calls are as good one by one."""
+        """Calls that were recorded (`Step`), with so many rotations, as few: a function of the
+        inputs' arrays, which are numbered from 0 on, that makes the arrays with the numbers
+        `results`. None where the calls are as good one by one."""

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .. import binfhe
-from .._core.array import Shape
 from .._core.integers import Integers
 from ..errors import ParameterError
 from ._circuit import SECTORS, CircuitError
@@ -163,13 +162,7 @@ class ClearEngine:
             row = int(np.argmax((values > high[:, None]).any(axis=1)))
             raise CircuitError(f"a value of {low[row]} … {high[row]} is {values[row].max()}")
 
-    def compiled(
-        self,
-        steps: Sequence[Step],
-        shapes: Sequence[Shape],
-        results: Sequence[int],
-        rotations: int,
-    ) -> None:
+    def compiled(self, steps: Sequence[Step], results: Sequence[int], rotations: int) -> None:
         """Nothing: calls are made one by one."""
 
 
@@ -286,14 +279,9 @@ class BinfheEngine:
         """Raises `CircuitError` where values leave their range."""
         raise NotImplementedError("ciphertexts do not show what they hold")
 
-    def compiled(
-        self,
-        steps: Sequence[Step],
-        shapes: Sequence[Shape],
-        results: Sequence[int],
-        rotations: int,
-    ) -> Run | None:
-        """One call of the server, unless several devices share its work, or there is much of it."""
+    def compiled(self, steps: Sequence[Step], results: Sequence[int], rotations: int) -> Run | None:
+        """One call of the server, or one between two products, unless several devices share its
+        work, or there is much of it."""
         if self._apart or rotations > MOST_COMPILED or len(self.server.devices) > 1:
             return None
-        return compiled(self.server, self._lut, steps, shapes, results)
+        return compiled(self.server, self._lut, self.product, steps, results)

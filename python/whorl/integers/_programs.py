@@ -149,8 +149,8 @@ class _Output:
 
 @dataclasses.dataclass
 class _Program:
-    """A recorded operation, whose steps are one call from the second time on if the engine has it:
-    then `compiled` makes the arrays `made` of the inputs."""
+    """A recorded operation, whose steps are few calls from the second time on if the engine has
+    them: then `compiled` makes the arrays `made` of the inputs."""
 
     steps: list[Step]
     outputs: list[_Output]
@@ -271,9 +271,8 @@ class Programs(DigitArithmetic):
         held = dict(enumerate(inputs))
         program.runs += 1
         if program.runs == 2 and program.made:
-            shapes = [each.shape for each in inputs]
             program.compiled = self.circuit.engine.compiled(
-                program.steps, shapes, program.made, program.rotations
+                program.steps, program.made, program.rotations
             )
         if program.compiled is not None:
             held.update(zip(program.made, program.compiled(inputs), strict=True))
