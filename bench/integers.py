@@ -1,7 +1,7 @@
 """Encrypted integers a second, and the seconds of one.
 
     .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128_M3] [--bits 64]
-        [--no-products] [--saves rotations] [--batch 64] [--runs 3] [--warm 1]
+        [--no-products] [--saves both] [--batch 64] [--runs 3] [--warm 1]
         [--threads 1] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
 
 Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
@@ -207,7 +207,7 @@ def main() -> None:
         default=True,
         help="whether the server has keys for products",
     )
-    options.add_argument("--saves", default="rotations", help="rotations or layers")
+    options.add_argument("--saves", default="both", help="rotations, both or layers")
     options.add_argument("--only", nargs="+", default=[], help=", ".join(OPERATIONS))
     options.add_argument("--energy", type=float, default=0, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)

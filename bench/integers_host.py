@@ -1,7 +1,7 @@
 """How long a host takes for encrypted integers of which operations come again.
 
     .venv/bin/python bench/integers_host.py [--device none] [--set W128_P128_M4] [--bits 64]
-        [--batch 1] [--runs 30] [--steps 1] [--saves rotations]
+        [--batch 1] [--runs 30] [--steps 1] [--saves both]
         [--products 1]
 
 Prints for each operation the time until Python has its result, and until the device has it; medians
@@ -48,7 +48,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=30)
     options.add_argument("--steps", type=int, default=0)
     options.add_argument("--products", type=int, default=0, help="1: with product keys")
-    options.add_argument("--saves", default="rotations", help="rotations or layers")
+    options.add_argument("--saves", default="both", help="rotations, both or layers")
     given = options.parse_args()
     parameters = binfhe.parameters(given.set)
     server: Any

@@ -12,14 +12,20 @@ from typing import Any
 
 from integer_programs import ClearServer
 from whorl import integers
+from whorl.integers._circuit import Saves
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "integers.md"
 PLACES = [
     re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-    for name in ("costs", "costs with product keys", "costs with fewer layers")
+    for name in ("costs", "costs with product keys", "fewer layers", "fewer rotations")
 ]
-WAYS = [(False, False), (True, False), (True, True)]
-"""Whether there are product keys, and whether layers are saved, of each table."""
+WAYS: list[tuple[bool, Saves]] = [
+    (False, "both"),
+    (True, "both"),
+    (True, "layers"),
+    (True, "rotations"),
+]
+"""Whether there are product keys, and what is saved, of each table."""
 MOST_DIGITS = 128
 """The first factors of products have so many digits at most."""
 WIDTHS = (8, 16, 32, 64)
@@ -69,24 +75,22 @@ def without_carries(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def cost(
-    name: str, bits: int, products: bool = False, saves_layers: bool = False
-) -> tuple[int, int]:
+def cost(name: str, bits: int, products: bool = False, saves: Saves = "both") -> tuple[int, int]:
     """Rotations and layers of one integer, counted on clear digits."""
     function, widths = OPERATIONS[name]
-    server = ClearServer(products=MOST_DIGITS if products else 0, saves_layers=saves_layers)
+    server = ClearServer(products=MOST_DIGITS if products else 0, saves=saves)
     without_carries(function)(*(server.encrypt(1, width(bits)) for width in widths))
     return server.rotations, server.layers
 
 
 def table(way: int = 0) -> str:
-    """Rows of the page: all operations, or those that cost something else than in the table before
-    it."""
+    """Rows of the page: all operations, or those that cost something else than without product keys
+    or, with these, than where both are saved."""
     lines = ["| rotations; layers | " + " | ".join(f"{bits} bits" for bits in WIDTHS) + " |"]
     lines.append("|---" * (len(WIDTHS) + 1) + "|")
     for name in OPERATIONS:
         costs = [cost(name, bits, *WAYS[way]) for bits in WIDTHS]
-        if way and costs == [cost(name, bits, *WAYS[way - 1]) for bits in WIDTHS]:
+        if way and costs == [cost(name, bits, *WAYS[min(way - 1, 1)]) for bits in WIDTHS]:
             continue
         lines.append(f"| {name} | " + " | ".join(f"{n:,}; {m}" for n, m in costs) + " |")
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from integer_programs import ClearServer
 from whorl import binfhe
 from whorl.integers._arithmetic import DigitArithmetic
 from whorl.integers._carry import Form
-from whorl.integers._circuit import SECTORS, Circuit
+from whorl.integers._circuit import SECTORS, Circuit, Saves
 from whorl.integers._digits import digits_of, integers_of
 from whorl.integers._engine import Account, Lookup
 from whorl.integers._engines import account_of
@@ -111,9 +111,9 @@ class FollowingServer(ClearServer):
 
     __slots__ = ("engine",)
 
-    def __init__(self, *, recorded: bool = True, saves_layers: bool = False) -> None:
+    def __init__(self, *, recorded: bool = True, saves: Saves = "both") -> None:
         self.engine: Any = FollowingEngine(account_of(binfhe.parameters("W128_P128")))
-        circuit = Circuit(self.engine, saves_layers)
+        circuit = Circuit(self.engine, saves)
         self._on = (Programs if recorded else DigitArithmetic)(circuit)
 
     def encrypt(self, values: Any, bits: int, signed: bool = False) -> Any:

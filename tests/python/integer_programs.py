@@ -22,10 +22,9 @@ import numpy as np
 from whorl import binfhe, ckks, integers, lanes
 from whorl.integers._arithmetic import DigitArithmetic
 from whorl.integers._carry import Form
-from whorl.integers._circuit import SECTORS, Circuit
+from whorl.integers._circuit import SECTORS, Circuit, Saves
 from whorl.integers._digits import digits_of, integers_of
 from whorl.integers._engines import ClearEngine, account_of
-from whorl.integers._server import Saves
 from whorl.integers._types import Kind, as_kind, as_numbers, as_values
 
 TOY = {
@@ -41,11 +40,11 @@ class ClearServer(integers.Server):
     __slots__ = ()
 
     def __init__(
-        self, table_failure_log2: float = -128.0, products: int = 0, saves_layers: bool = False
+        self, table_failure_log2: float = -128.0, products: int = 0, saves: Saves = "both"
     ) -> None:
         account = account_of(binfhe.parameters("W128_P128"), table_failure_log2)
         engine = ClearEngine(account, products=products)
-        self._on = DigitArithmetic(Circuit(engine, saves_layers))
+        self._on = DigitArithmetic(Circuit(engine, saves))
 
     @property
     def device(self) -> str:
@@ -76,7 +75,7 @@ class Encrypted:
         device: str = "cpu",
         name: str | None = None,
         products: bool = False,
-        saves: Saves = "rotations",
+        saves: Saves = "both",
     ) -> None:
         literal = binfhe.parameters(name).literal() if name else TOY
         lwe = binfhe.Client(binfhe.parameters(literal, allow_insecure=not name))
@@ -343,10 +342,11 @@ def run_clear(
     strict = -131.4
     servers = [
         ClearServer(strict),
-        ClearServer(strict, saves_layers=True),
-        ClearServer(saves_layers=True),
-        ClearServer(saves_layers=True),
-        *[ClearServer()] * 4,
+        ClearServer(strict, saves="layers"),
+        ClearServer(strict, saves="rotations"),
+        ClearServer(saves="layers"),
+        ClearServer(saves="rotations"),
+        *[ClearServer()] * 3,
     ]
     shape = (given.steps, given.bits, given.size) if given else ()
     return [wrong for i in numbers if (wrong := run_one(servers[i % 8], seed, i, *shape))]
@@ -363,7 +363,7 @@ def main() -> None:
     options.add_argument("--device", help="default: on clear digits")
     options.add_argument("--set", default="W128_P128")
     options.add_argument("--products", action="store_true", help="with product keys")
-    options.add_argument("--saves", default="rotations", help="rotations or layers")
+    options.add_argument("--saves", default="both", help="rotations, both or layers")
     given = options.parse_args()
     if given.device:
         on = Encrypted(given.device, given.set, given.products, given.saves)

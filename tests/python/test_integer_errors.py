@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from integer_errors import FollowingServer
 from integer_programs import run_one
 from whorl import binfhe, integers
 from whorl.integers import Fresh
-from whorl.integers._circuit import Circuit
+from whorl.integers._circuit import Circuit, Saves
 from whorl.integers._engines import ClearEngine, account_of
 
 W128 = binfhe.parameters("W128_P128")
@@ -64,12 +64,13 @@ def test_multiples_of_one_ciphertext(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("recorded", "saves_layers"), [(False, False), (True, False), (True, True)]
+    ("recorded", "saves"),
+    [(False, "both"), (True, "both"), (True, "layers"), (True, "rotations")],
 )
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_error(name: str, recorded: bool, saves_layers: bool) -> None:
+def test_each_error(name: str, recorded: bool, saves: Saves) -> None:
     """The same, by errors that are followed one by one; the second run is a recorded one."""
-    server = FollowingServer(recorded=recorded, saves_layers=saves_layers)
+    server = FollowingServer(recorded=recorded, saves=saves)
     for _ in range(2):
         x, y = (server.encrypt(values, 16) for values in ([3, 70], [9, 4]))
         found = PROGRAMS[name](x, y)
@@ -77,9 +78,9 @@ def test_each_error(name: str, recorded: bool, saves_layers: bool) -> None:
     assert server.engine.worst > 4
 
 
-@pytest.mark.parametrize("saves_layers", [False, True])
-def test_each_error_of_random_programs(saves_layers: bool) -> None:
-    server = FollowingServer(saves_layers=saves_layers)
+@pytest.mark.parametrize("saves", get_args(Saves))
+def test_each_error_of_random_programs(saves: Saves) -> None:
+    server = FollowingServer(saves=saves)
     assert [wrong for i in range(60) if (wrong := run_one(server, 7, i, 5, 12, 2))] == []
 
 

@@ -7,7 +7,7 @@ import itertools
 import operator
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from integer_programs import (
 from whorl import binfhe, integers
 from whorl.integers import Fresh
 from whorl.integers._carry import Form, flush, settle
-from whorl.integers._circuit import Circuit, CircuitError
+from whorl.integers._circuit import Circuit, CircuitError, Saves
 from whorl.integers._engines import ClearEngine, account_of
 from whorl.integers._types import Kind
 
@@ -498,8 +498,8 @@ def test_the_account_is_that_of_the_library() -> None:
 def test_settling_and_carries(bits: int) -> None:
     random = np.random.default_rng(bits)
     ranges = ((-8, 7), (0, 15), (-3, 3), (0, 6), (-6, 9), (0, 3), (1, 4))
-    for (low, high), saves_layers in itertools.product(ranges, (False, True)):
-        circuit = Circuit(ClearEngine(account_of(W128)), saves_layers)
+    for (low, high), saves in itertools.product(ranges, get_args(Saves)):
+        circuit = Circuit(ClearEngine(account_of(W128)), saves)
         form = Form(bits, bool(random.integers(2)))
         least = np.full(form.digits, low)
         digits = random.integers(low, high + 1, (form.digits, 20))
@@ -518,7 +518,7 @@ def test_settling_and_carries(bits: int) -> None:
 
 def test_values_and_types_that_are_refused(encrypted: Encrypted) -> None:
     client, server = encrypted.client, encrypted.server
-    with pytest.raises(whorl.ParameterError, match='"rotations" nor "layers"'):
+    with pytest.raises(whorl.ParameterError, match="rotations, both, layers"):
         integers.Server(server._server, saves="time")  # type: ignore[arg-type]
     with pytest.raises(whorl.EncodingError, match=r"value 256 at index 1 is outside 0 … 255"):
         client.encrypt([1, 256], bits=8)

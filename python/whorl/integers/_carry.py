@@ -159,7 +159,7 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
     # Against the carries that are due digits are 0 … 7 with one that may come. So is the last one,
     # if its form has 0 … 3 and layers are saved; else it is looked up with the carry into it.
     last = len(x) - 1
-    ends = not (circuit.saves_layers and form.modulus[last] == 4 and not form.signed)
+    ends = not (circuit.saves == "layers" and form.modulus[last] == 4 and not form.signed)
     ends = ends or bool(carries.more[-1] > 1)
     due = carries.least.copy()
     if ends:
@@ -168,6 +168,8 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
     if not carries.more[:-1].any():
         return canonical(circuit, x, form)
     first = int(np.argmax(carries.more > 0)) - 1
+    if circuit.saves == "rotations":
+        return circuit.join(circuit.take(x, np.arange(first)), _rippled(circuit, x, form, first))
     inner, top = circuit.take(x, np.arange(first, len(x) - ends)), circuit.take(x, [last])
     blocks, inner = _blocks(circuit, inner)
     count, pairs = len(inner), [(j, block[0]) for j, block in enumerate(blocks) if len(block) > 1]
@@ -202,6 +204,27 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
         whole = (circuit.sums(pool, coming), [(lambda v: v % 4, None)])
         (digits,), *made = circuit.tables(whole, *end)
     return circuit.join(circuit.take(x, np.arange(first)), digits, *(each[0] for each in made))
+
+
+def _rippled(circuit: Circuit, x: Wires, form: Form, first: int) -> Wires:
+    """The digits from `first` on, which all give carries: a table and a layer for each carry."""
+    rows, last = [], len(x) - 1
+    over: Wires | None = None
+    for i in range(first, last):
+        row = circuit.take(x, [i])
+        row = row if over is None else circuit.linear((1, row), (1, over))
+        over = circuit.table(row, lambda v: v // 4, halves=True)
+        rows.append((row, over))
+    assert over is not None
+    top = circuit.linear((1, circuit.take(x, [last])), (1, over))
+    sums, carries = (circuit.join(*parts) for parts in zip(*rows, strict=True))
+    ends: list[Any] = [(top, [(reduced, np.array([[form.modulus[last], form.low[last]]]))])]
+    if circuit.fits((1, sums), (-4, carries)):
+        (made,) = circuit.tables(*ends)
+        digits = circuit.stated(circuit.linear((1, sums), (-4, carries)), 0, 3)
+    else:
+        (digits,), made = circuit.tables((sums, [(lambda v: v % 4, None)]), *ends)
+    return circuit.join(digits, made[0])
 
 
 def _blocks(circuit: Circuit, x: Wires) -> tuple[list[list[int]], Wires]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ SECTORS = 32
 """A wire holds an integer modulo this, without a padding bit: tables of 16 entries are negacyclic,
 one blind rotation each."""
 HALF = SECTORS // 2
+
+Saves = Literal["rotations", "both", "layers"]
+"""What circuits have fewer of, where one costs the other."""
 
 Function = Callable[..., Integers]
 """Takes an array of the values of a wire, and one integer for each column of parameters."""
@@ -59,12 +62,11 @@ class Wires:
 
 
 class Circuit:
-    """Operations on wires, which follow ranges and noise; it counts what they take. Where one costs
-    the other, algorithms save rotations, or layers if `saves_layers`."""
+    """Operations on wires, which follow ranges and noise; it counts what they take."""
 
-    def __init__(self, engine: Engine, saves_layers: bool = False) -> None:
+    def __init__(self, engine: Engine, saves: Saves = "both") -> None:
         self.engine = engine
-        self.saves_layers = saves_layers
+        self.saves = saves
         self.account = engine.account
         self.rotations = 0
         self.layers = 0

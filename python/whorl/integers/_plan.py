@@ -17,10 +17,10 @@ from ..binfhe._plan import _FollowingServer
 from ..errors import NoiseError, ShapeError
 from ._arrays import IntegerArray
 from ._carry import Form
-from ._circuit import SECTORS, Circuit
+from ._circuit import SECTORS, Circuit, Saves
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
 from ._programs import Programs
-from ._server import Saves, Server, check_saves
+from ._server import Server, check_saves
 from ._types import Kind, as_kind, kind_of_values
 
 MOST_FAILURE_LOG2 = -64.0
@@ -87,7 +87,7 @@ def plan(
     table_failure_log2: float = TABLE_FAILURE_LOG2,
     most_failure_log2: float = MOST_FAILURE_LOG2,
     products: bool = False,
-    saves: Saves = "rotations",
+    saves: Saves = "both",
 ) -> Plan:
     """Runs a function of encrypted integers without ciphertexts, and says what it costs.
 
@@ -162,7 +162,7 @@ class _DryServer(Server):
         server: _FollowingServer,
         table_failure_log2: float,
         products: bool,
-        saves_layers: bool,
+        saves: Saves,
     ) -> None:
         account = account_of(server.parameters, table_failure_log2)
         self._server = server
@@ -170,7 +170,7 @@ class _DryServer(Server):
         engine = BinfheEngine(
             server, account, apart=True, multiplier=multiplier, failure_log2=table_failure_log2
         )
-        self._on = Programs(Circuit(engine, saves_layers))
+        self._on = Programs(Circuit(engine, saves))
 
     def fresh(self, each: Fresh) -> Any:
         """Encryptions, all different."""

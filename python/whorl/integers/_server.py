@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,21 +16,18 @@ from ._algorithms import divide
 from ._arithmetic import Arithmetic, DigitArithmetic
 from ._arrays import IntArray, IntegerArray, UintArray, flat_index
 from ._ciphertexts import FLAGS, WITH_CARRIES, Ciphertexts
-from ._circuit import Circuit, Wires
+from ._circuit import Circuit, Saves, Wires
 from ._engines import TABLE_FAILURE_LOG2, BinfheEngine, account_of
 from ._lane_bits import LaneArithmetic
 from ._programs import Programs
 from ._types import as_kind, as_values
 
-Saves = Literal["rotations", "layers"]
-"""What circuits of FHEW/TFHE have fewer of, where one costs the other."""
 
-
-def check_saves(saves: Saves) -> bool:
-    """Whether it is layers; `ParameterError` for anything else than these two."""
-    if saves not in ("rotations", "layers"):
-        raise ParameterError(f'saves: {shown(saves)} is neither "rotations" nor "layers"')
-    return saves == "layers"
+def check_saves(saves: Saves) -> Saves:
+    """The same; `ParameterError` for anything else."""
+    if saves not in get_args(Saves):
+        raise ParameterError(f"saves: {shown(saves)} is not one of {', '.join(get_args(Saves))}")
+    return saves
 
 
 class Server:
@@ -48,9 +45,10 @@ class Server:
         compression: keys for `compress`, made by `binfhe.Client.compression_keys`.
         products: keys for faster products, made by `binfhe.Client.product_keys`. They go through
             ring elements then, which takes a seventh of the work for integers of 64 bits.
-        saves: "rotations", or "layers", where one costs the other: the former for batches and on
-            CPUs, the latter for few integers on a GPU, which makes 132 rotations at once. A sum of
-            64 bits takes 61 rotations in four layers, or 88 in three. In lanes it changes nothing.
+        saves: "rotations", "layers", or "both", where one costs the other. A sum of 64 bits takes
+            32 rotations in 32 layers, or 89 in three, or 61 in four. CPUs take as long as there
+            are rotations. A GPU takes as long for a layer of few as for one of a hundred, and needs
+            a thousand integers at once before layers do not matter. In lanes it changes nothing.
 
     All look-ups of a layer, of whole arrays, are one call of `binfhe.Server.apply`: give arrays.
 
@@ -75,9 +73,9 @@ class Server:
         table_failure_log2: float = TABLE_FAILURE_LOG2,
         compression: binfhe.CompressionKeys | None = None,
         products: binfhe.ProductKeys | None = None,
-        saves: Saves = "rotations",
+        saves: Saves = "both",
     ) -> None:
-        saves_layers = check_saves(saves)
+        check_saves(saves)
         self._server: Any = server
         self._compressor: binfhe.Compressor | None = None
         if isinstance(server, lanes.Server):
@@ -91,7 +89,7 @@ class Server:
             account = account_of(server.parameters, failure)
             multiplier = None if products is None else binfhe.Multiplier(server, products)
             engine = BinfheEngine(server, account, multiplier=multiplier, failure_log2=failure)
-            self._on = Programs(Circuit(engine, saves_layers))
+            self._on = Programs(Circuit(engine, saves))
             if compression is not None:
                 self._compressor = binfhe.Compressor(server, compression)
         else:
