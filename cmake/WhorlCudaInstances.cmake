@@ -73,6 +73,14 @@ foreach(form all block differences)
   endforeach()
 endforeach()
 
+foreach(form all differences)
+  foreach(words narrow wide)
+    whorl_cuda_instance(
+      matrix_bundles_${form}_${words} rotation/matrix_bundles.cuh
+      "void launch_make_matrix_bundles<BundleForm::${form}, FftWords::${words}>(${key}, const std::uint32_t*, std::uint32_t, std::uint32_t, double2*, const BundleProgress&)")
+  endforeach()
+endforeach()
+
 # Blind rotation by NTT
 foreach(bits 32 64)
   set(key "const Stream&, const NttKeyArrays<std::uint${bits}_t>&")

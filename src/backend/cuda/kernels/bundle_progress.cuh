@@ -23,6 +23,11 @@ __host__ __device__ inline unsigned bundle_groups(std::uint32_t count, unsigned 
   return (count + group - 1) / group;
 }
 
+/// Frequencies that a warp takes at a time where tensor cores make bundles of groups of m.
+__host__ __device__ constexpr unsigned matrix_bundle_frequencies(unsigned m) {
+  return m > 4 ? 2 : 4;
+}
+
 // The kernel that makes bundles is launched as usual, so that all work before it is done when it
 // begins. The loop is launched to overlap it, starts when every block of it has called
 // let_loop_start, and calls wait_for_bundles at its end. (Programmatic dependent launch, as in
@@ -68,6 +73,14 @@ struct BundleProgress {
   __device__ __forceinline__ void add(unsigned step) const {
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0) {
+      __threadfence();
+      atomicAdd(made + step / chunk, 1u);
+    }
+  }
+  /// The same for an item of a warp.
+  __device__ __forceinline__ void add_of_warp(unsigned step) const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
       __threadfence();
       atomicAdd(made + step / chunk, 1u);
     }

@@ -39,6 +39,11 @@ struct BundleTuning {
   static constexpr unsigned staged_bytes = 24 << 10;
   /// Warps of a multiprocessor beside the loop, in at most so many blocks, and ahead of it.
   static constexpr unsigned warps_beside = 4, blocks_beside = 2, warps_ahead = 8;
+  /// From so many ciphertexts on tensor cores make them, in blocks of so many warps, of which so
+  /// many run on a multiprocessor ahead of the loop, and one beside it. Registers of a thread: what
+  /// the loop leaves of a multiprocessor's, which takes 256 threads of 152 at N = 2048.
+  static constexpr unsigned least_of_matrices = 16, matrix_warps = 4, matrix_blocks_ahead = 2,
+                            matrix_registers = 208;
   /// Percent of the first-level cache that is shared memory where both kernels run, so that 228 KB
   /// of the H200 hold blocks of both. A multiprocessor changes it only when it is idle, so that
   /// both kernels ask for the same.

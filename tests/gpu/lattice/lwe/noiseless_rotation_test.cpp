@@ -132,11 +132,12 @@ TEST(GpuNoiselessRotations, TurnTheTableByFft) {
                                     {Kind::block, 3u},
                                     {Kind::block, 4u}})
     check_both(kind, group, fft, {1, 3, 8, 32, 132, 2500});
-  for (const auto& [kind, group] : {std::pair{Kind::unrolled, 5u},
+  for (const auto& [kind, group] : {std::pair{Kind::unrolled, 4u},
+                                    {Kind::unrolled, 5u},
                                     {Kind::unrolled_all, 4u},
                                     {Kind::unrolled_all, 5u},
                                     {Kind::unrolled_all, 6u}})
-    check_both(kind, group, fft, {1, 3, 8, 32, 132, 300});
+    check_both(kind, group, fft, {1, 3, 8, 15, 16, 24, 33, 128, 132, 200, 300});
 }
 
 // The papers' sets, from one to more ciphertexts than clusters run at once: over clusters whose

@@ -13,13 +13,16 @@
 
 namespace whorl::backend::cuda {
 
+template <FftWords words>
+FftBundleView<words> bundle_view_of(const FftKeyArrays& key) {
+  return {reinterpret_cast<const FftKeyPair<words>*>(key.values.data()), key.inverse_scale.data(),
+          key.roots.data(), key.steps.data(), key.bundle_size};
+}
+
 template <BundleForm form, FftWords words>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles, const BundleProgress& progress) {
-  const FftBundleView<words> view{reinterpret_cast<const FftKeyPair<words>*>(key.values.data()),
-                                  key.inverse_scale.data(), key.roots.data(), key.steps.data(),
-                                  key.bundle_size};
   const bool beside = progress.made != nullptr;
   const unsigned warps = bundle_warps(count);
   const unsigned a_multiprocessor =
@@ -38,8 +41,8 @@ void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
         constexpr std::size_t bytes = BundleKeyRow<form, m, words, places>::bytes;
         if constexpr (bytes > (48u << 10)) allow_shared(stream, kernel, bytes);
         if (beside) prefer_shared(kernel, BundleTuning::shared_percent);
-        stream.launch("make_fft_bundles", kernel, {grid, block, bytes}, view, lwe, n, count,
-                      bundles, progress);
+        stream.launch("make_fft_bundles", kernel, {grid, block, bytes}, bundle_view_of<words>(key),
+                      lwe, n, count, bundles, progress);
       };
       if constexpr (!is_wide<words> && has_tensor_kernel<KeyShape>(form, m))
         if (key.tensor) return launch_of.template operator()<KeyPlaces::tensor>();

@@ -12,6 +12,7 @@
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
+#include "backend/cuda/tuning/unrolled_rotation.h"
 #include "whorl/error.h"
 
 namespace whorl::backend::cuda {
@@ -67,6 +68,11 @@ constexpr bool has_tensor_kernel(BundleForm form, unsigned group) {
          group >= sizes.least_in_loop && group <= sizes.most_in_loop;
 }
 
+/// Whether there are kernels that make bundles by tensor cores: for rings and groups of sets.
+template <class Shape>
+inline constexpr bool has_matrix_bundles = Shape::log_m == 9 || Shape::log_m == 10;
+inline constexpr unsigned least_matrix_group = 3, most_matrix_group = 5;
+
 /// A key as kernels read it. RotationKey is not known here: what includes this takes minutes to
 /// compile.
 struct FftKeyArrays {
@@ -86,6 +92,20 @@ struct FftKeyArrays {
   std::size_t bundle_size = 0;    ///< complex values of a ciphertext's bundles
 };
 
+/// Whether tensor cores make the bundles of so many ciphertexts. They round in another order, so
+/// that a batch that is spread in a given way takes them always or never.
+inline bool makes_matrix_bundles(const Stream& stream, const FftKeyArrays& key,
+                                 BlindRotation spread, std::uint32_t count) {
+  bool exists = false;
+  with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
+    exists = has_matrix_bundles<Shape> && key.form != BundleForm::block && !key.tensor &&
+             key.group >= least_matrix_group && key.group <= most_matrix_group &&
+             stream.gpu().has_clusters();  // chips and code from compute capability 9.0 on
+  });
+  return exists && (spread == BlindRotation::shared || (spread == BlindRotation::automatic &&
+                                                        count >= BundleTuning::least_of_matrices));
+}
+
 /// Asks for so many percent of a multiprocessor's first-level cache as shared memory.
 template <class Kernel>
 void prefer_shared(Kernel kernel, int percent) {
@@ -104,6 +124,12 @@ template <BundleForm form, FftWords words>
 void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
                              const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
                              double2* bundles, const BundleProgress& progress);
+/// The same by tensor cores, of which `progress` counts other items (matrix_bundle_frequencies),
+/// for all forms but `block` and where makes_matrix_bundles says so.
+template <BundleForm form, FftWords words>
+void launch_make_matrix_bundles(const Stream& stream, const FftKeyArrays& key,
+                                const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
+                                double2* bundles, const BundleProgress& progress);
 /// Whether the loop with bundles ahead of it fits the GPU's shared memory. Each kind has a file.
 template <FftWords words>
 bool linked_fits(const Stream& stream, const FftKeyArrays& key);

@@ -74,12 +74,16 @@ void launch_any_linked(const Stream& stream, const LinkedFftView& view, unsigned
 
 /// `words`: narrow or wide.
 template <FftWords words, class... Rest>
-void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, const Rest&... rest) {
+void make_fft_bundles_of(const Stream& stream, const FftKeyArrays& key, bool by_matrices,
+                         const Rest&... rest) {
   switch (key.form) {
     case BundleForm::differences:
-      return launch_make_fft_bundles<BundleForm::differences, words>(stream, key, rest...);
+      return by_matrices
+                 ? launch_make_matrix_bundles<BundleForm::differences, words>(stream, key, rest...)
+                 : launch_make_fft_bundles<BundleForm::differences, words>(stream, key, rest...);
     case BundleForm::all:
-      return launch_make_fft_bundles<BundleForm::all, words>(stream, key, rest...);
+      return by_matrices ? launch_make_matrix_bundles<BundleForm::all, words>(stream, key, rest...)
+                         : launch_make_fft_bundles<BundleForm::all, words>(stream, key, rest...);
     case BundleForm::block:
       return launch_make_fft_bundles<BundleForm::block, words>(stream, key, rest...);
   }
@@ -139,13 +143,16 @@ void launch_rotate_fft_linked(const Stream& stream, const FftKeyArrays& key, Bli
     left.skip(batch.count, key.N);
     // The loop begins with the first bundles where a multiprocessor has room for both kernels.
     const bool beside = stream.gpu().has_clusters() && batch.count <= stream.gpu().multiprocessors;
+    const bool by_matrices = makes_matrix_bundles(stream, key, spread, batch.count);
     const BundleProgress progress{
         beside ? made.data() : nullptr, steps,
-        bundle_groups(batch.count, bundle_warps(batch.count)) * (key.N / 2 / bundle_nodes)};
+        by_matrices
+            ? key.N / 2 / matrix_bundle_frequencies(key.group)
+            : bundle_groups(batch.count, bundle_warps(batch.count)) * (key.N / 2 / bundle_nodes)};
     if (beside)
       launch_chained(stream, "clear progress", fill_words<unsigned>, {dim3(1), dim3(copy_threads)},
                      chunks, 0u, made.data());
-    make_fft_bundles_of<fft_words<Word>>(stream, key, batch.lwe, batch.n, batch.count,
+    make_fft_bundles_of<fft_words<Word>>(stream, key, by_matrices, batch.lwe, batch.n, batch.count,
                                          bundles.data(), progress);
     const LinkedFftView view = linked_view_of(key, bundles.data(), progress);
     with_fft_shape(key.N, [&]<class KeyShape, class ClusterShape>() {
