@@ -16,6 +16,7 @@
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/packed.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/binfhe/program.h"
 #include "whorl/bridges/compression.h"
 #include "whorl/bridges/lanes.h"
 #include "whorl/bridges/lwe_output.h"
@@ -41,6 +42,7 @@ enum class FrameType : std::uint16_t {
   binfhe_packed_ciphertexts = 7,
   binfhe_compression_keys = 8,
   binfhe_product_keys = 9,
+  binfhe_program = 10,
   bgv_parameters = 16,
   bgv_secret_key = 17,
   bgv_evaluation_keys = 18,
@@ -80,7 +82,7 @@ struct LoadOptions {
   /// Otherwise it is refused (IoError, with its mode).
   bool allow_readable_by_others = false;
   /// If given, frames made under other parameters (ParameterMismatchError) or another key
-  /// (KeyMismatchError) are refused. Parameters and look-up tables belong to no key.
+  /// (KeyMismatchError) are refused. Parameters, look-up tables and programs belong to no key.
   std::optional<Digest> expect_parameters;
   std::optional<KeyId> expect_key;
   /// A frame with more ciphertexts is refused (OversizedError).
@@ -88,7 +90,8 @@ struct LoadOptions {
   /// Fresh ciphertexts are stored as a seed, and grow when they are expanded: with FHEW/TFHE 2
   /// bytes of payload become some 2,500, with BGV and CKKS one byte becomes two. They are refused
   /// before they are expanded (OversizedError, with the bytes that they need) if they would take
-  /// more than max_expanded_bytes and also more than four times the payload.
+  /// more than max_expanded_bytes and also more than four times the payload. The same bounds what a
+  /// program takes in memory, of which a few bytes may say that much is joined or added up.
   std::uint64_t max_expanded_bytes = 1ULL << 28;
   /// This is asked between pieces of a few megabytes.
   Interrupt interrupt{};
@@ -106,10 +109,11 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
-              binfhe::PublicKey, binfhe::PackedCiphertexts, bridges::CompressionKeys,
-              bridges::ProductKeys, bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys,
-              bgv::PublicKey, ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys,
-              ckks::PublicKey, ckks::CompactBits, bridges::LweInputKeys, bridges::LweOutputKeys>;
+              binfhe::Program, binfhe::PublicKey, binfhe::PackedCiphertexts,
+              bridges::CompressionKeys, bridges::ProductKeys, bgv::Parameters, bgv::Ciphertexts,
+              bgv::EvaluationKeys, bgv::PublicKey, ckks::Parameters, ckks::Ciphertexts,
+              ckks::EvaluationKeys, ckks::PublicKey, ckks::CompactBits, bridges::LweInputKeys,
+              bridges::LweOutputKeys>;
 template <class T>
 concept Saved = is_saved<T>;
 

@@ -14,10 +14,14 @@
 
 namespace whorl::binfhe {
 
-/// A sequence of operations, which Server::run does: a ProgramRecorder makes it. Copies share it,
-/// and nothing changes it. It keeps its tables on the devices that ran it, and these open.
+/// A sequence of operations, which Server::run does: a ProgramRecorder makes it, and whorl/io.h
+/// saves and loads it. Copies share it, and nothing changes it. It keeps its tables on the devices
+/// that ran it, and these open.
 class Program {
  public:
+  const Parameters& parameters() const;
+  /// Encoding of all arrays.
+  Encoding encoding() const;
   /// Ciphertexts of each input.
   const std::vector<std::size_t>& inputs() const;
   /// Ciphertexts of each result.
@@ -30,6 +34,7 @@ class Program {
  private:
   friend class Server;
   friend class ProgramRecorder;
+  friend struct ProgramAccess;
   struct State;
   explicit Program(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;
@@ -44,8 +49,10 @@ class ProgramRecorder {
   using Number = std::uint32_t;
   static constexpr std::size_t most_inputs = 31;
 
-  /// `inputs`: the ciphertexts of each, at most most_inputs.
-  ProgramRecorder(const Parameters& parameters, Encoding encoding, std::vector<std::size_t> inputs);
+  /// `inputs`: the ciphertexts of each, at most most_inputs. OversizedError, here and in all
+  /// methods, before a program would take more than about `most_bytes` of memory.
+  ProgramRecorder(const Parameters& parameters, Encoding encoding, std::vector<std::size_t> inputs,
+                  std::size_t most_bytes = SIZE_MAX);
   ~ProgramRecorder();
   ProgramRecorder(ProgramRecorder&&) noexcept;
   ProgramRecorder& operator=(ProgramRecorder&&) noexcept;

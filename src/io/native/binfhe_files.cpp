@@ -27,24 +27,6 @@ using binfhe::Parameters;
 
 constexpr std::size_t chunk_words = 4096;
 
-void write_encoding(ByteWriter& out, const Encoding& encoding) {
-  out.value(encoding.p);
-  out.value(static_cast<std::uint8_t>(encoding.padding));
-  out.zeros(3);
-}
-
-Encoding read_encoding(ByteReader& in, const Parameters& parameters, const std::string& field) {
-  Encoding encoding;
-  encoding.p = in.value<std::uint32_t>(field);
-  const auto padding = in.value<std::uint8_t>(field);
-  if (padding > 1)
-    throw FormatError(field + ": padding is " + std::to_string(padding) + "; it must be at most 1");
-  encoding.padding = padding != 0;
-  in.zeros(3, field);
-  binfhe::check_coarse(parameters, encoding);
-  return encoding;
-}
-
 /// Words of the width in the file, `chunk_words` at a time, from or to every `stride`-th word of
 /// `data` starting at `offset`.
 template <class Word, class Held>

@@ -1,9 +1,12 @@
-// The literal of FHEW/TFHE's parameters in frames.
+// The literal of FHEW/TFHE's parameters in frames, and encodings of messages.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <tuple>
 
 #include "io/native/codec.h"
+#include "schemes/binfhe/derived.h"
 #include "whorl/binfhe/parameters.h"
 
 namespace whorl::io {
@@ -46,5 +49,24 @@ struct LiteralCodec<binfhe::Parameters> {
       Field{19, "rotation", &Literal::rotation},
       Field{20, "small_modulus_gadgets", &Literal::small_modulus_gadgets, 4}};
 };
+
+inline void write_encoding(ByteWriter& out, const binfhe::Encoding& encoding) {
+  out.value(encoding.p);
+  out.value(static_cast<std::uint8_t>(encoding.padding));
+  out.zeros(3);
+}
+
+inline binfhe::Encoding read_encoding(ByteReader& in, const binfhe::Parameters& parameters,
+                                      const std::string& field) {
+  binfhe::Encoding encoding;
+  encoding.p = in.value<std::uint32_t>(field);
+  const auto padding = in.value<std::uint8_t>(field);
+  if (padding > 1)
+    throw FormatError(field + ": padding is " + std::to_string(padding) + "; it must be at most 1");
+  encoding.padding = padding != 0;
+  in.zeros(3, field);
+  binfhe::check_coarse(parameters, encoding);
+  return encoding;
+}
 
 }  // namespace whorl::io

@@ -24,6 +24,29 @@ using Cells = std::vector<std::shared_ptr<const Cell>>;
 /// The number of the pool among the inputs of sums, before these are counted.
 constexpr std::uint32_t pool = UINT32_MAX;
 
+/// Memory that a program may still take.
+class Room {
+ public:
+  explicit Room(std::size_t bytes) : all_(bytes), left_(bytes) {}
+  void check(std::size_t count, std::size_t each) const {
+    if (count > left_ / each)
+      throw OversizedError("a program: it takes more than " + std::to_string(all_) +
+                           " bytes of memory, which are the most that are allowed");
+  }
+  void take(std::size_t count, std::size_t each) {
+    check(count, each);
+    left_ -= count * each;
+  }
+
+ private:
+  std::size_t all_, left_;
+};
+
+/// Bytes of a cell beside its terms, and of what refers to it.
+constexpr std::size_t reference_bytes = sizeof(Cells::value_type);
+constexpr std::size_t cell_bytes = sizeof(Cell) + 2 * reference_bytes;
+constexpr std::size_t term_bytes = sizeof(backend::LweTerm);
+
 /// The residue next to 0.
 std::int64_t next_to_0(__int128 x, std::uint64_t Q) {
   const auto modulus = static_cast<__int128>(Q);
@@ -83,8 +106,9 @@ void Following::count(Failures& failures) const {
 // ---- recording
 
 struct ProgramRecorder::Recording {
-  Recording(const Parameters& of, Encoding messages, std::vector<std::size_t> counts)
-      : parameters(of), encoding(messages), inputs(std::move(counts)) {}
+  Recording(const Parameters& of, Encoding messages, std::vector<std::size_t> counts,
+            std::size_t most_bytes)
+      : parameters(of), encoding(messages), inputs(std::move(counts)), room(most_bytes) {}
 
   const Cells& at(std::string_view what, Number number) const {
     if (number >= arrays.size())
@@ -115,10 +139,8 @@ struct ProgramRecorder::Recording {
     to.constants.push_back(cell.constant);
   }
   std::uint32_t number_of(const Lut& lut) {
-    const auto same = std::ranges::find_if(luts, [&](const Lut& each) {
-      return each.output() == lut.output() && each.exact() == lut.exact() &&
-             each.kind() == lut.kind() && std::ranges::equal(each.values(), lut.values());
-    });
+    const auto same =
+        std::ranges::find_if(luts, [&](const Lut& each) { return same_tables(each, lut); });
     if (same == luts.end()) {
       luts.push_back(lut);
       return static_cast<std::uint32_t>(luts.size() - 1);
@@ -135,11 +157,12 @@ struct ProgramRecorder::Recording {
   backend::LweSumsShape sums;  ///< of layers
   std::vector<Lut> luts;
   std::vector<std::uint32_t> index;
+  Room room;
 };
 
 ProgramRecorder::ProgramRecorder(const Parameters& parameters, Encoding encoding,
-                                 std::vector<std::size_t> inputs)
-    : recording_(std::make_unique<Recording>(parameters, encoding, std::move(inputs))) {
+                                 std::vector<std::size_t> inputs, std::size_t most_bytes)
+    : recording_(std::make_unique<Recording>(parameters, encoding, std::move(inputs), most_bytes)) {
   check_coarse(parameters, encoding);
   const std::vector<std::size_t>& counts = recording_->inputs;
   if (counts.empty() || counts.size() > most_inputs)
@@ -149,6 +172,7 @@ ProgramRecorder::ProgramRecorder(const Parameters& parameters, Encoding encoding
     if (counts[k] > UINT32_MAX)
       throw ShapeError("a program: input " + std::to_string(k) + " has " +
                        std::to_string(counts[k]) + " ciphertexts; it may have 2^32 - 1");
+    recording_->room.take(counts[k], cell_bytes + term_bytes);
     Cells cells;
     for (std::size_t i = 0; i < counts[k]; ++i)
       cells.push_back(std::make_shared<const Cell>(
@@ -162,6 +186,7 @@ ProgramRecorder& ProgramRecorder::operator=(ProgramRecorder&&) noexcept = defaul
 
 ProgramRecorder::Number ProgramRecorder::take(Number of, std::span<const std::uint32_t> index) {
   const Cells& from = recording_->at("take", of);
+  recording_->room.take(index.size(), reference_bytes);
   Cells cells;
   for (const std::uint32_t i : index) {
     if (i >= from.size())
@@ -177,6 +202,7 @@ ProgramRecorder::Number ProgramRecorder::concatenate(std::span<const Number> of)
   Cells cells;
   for (const Number each : of) {
     const Cells& from = recording_->at("concatenate", each);
+    recording_->room.take(from.size(), reference_bytes);
     cells.insert(cells.end(), from.begin(), from.end());
   }
   return recording_->add(Operation::Join{{of.begin(), of.end()}}, std::move(cells));
@@ -199,11 +225,13 @@ ProgramRecorder::Number ProgramRecorder::linear(std::span<const std::int32_t> we
       shift_of(constant, recording_->encoding, recording_->parameters, Under::ring);
   Cells cells;
   for (std::size_t i = 0; i < count; ++i) {
+    recording_->room.take(1, cell_bytes);
     __int128 moved = static_cast<__int128>(shift);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> terms;
     for (std::size_t k = 0; k < of.size(); ++k) {
       const Cells& from = recording_->arrays[of[k]];
       const Cell& cell = *from[from.size() == 1 ? 0 : i];
+      recording_->room.take(cell.terms.size(), term_bytes);
       const auto weight = static_cast<__int128>(weights[k]);
       moved += next_to_0(weight * static_cast<__int128>(cell.constant), Q);
       for (const backend::LweTerm& term : cell.terms) {
@@ -237,6 +265,7 @@ ProgramRecorder::Number ProgramRecorder::apply(std::span<const Lut> luts,
   check_sides(luts[0], Under::ring);
   const std::size_t row = all.index.size();
   if (from.size() > UINT32_MAX - row) throw ShapeError("a program has less than 2^32 rotations");
+  all.room.take(luts.size(), sizeof(Lut) + luts[0].values().size_bytes());
   if (all.waits_for_last_layer(from)) all.layers.push_back({0, all.sums.count(), row, 0});
   all.layers.back().operation = all.operations.size();
   all.layers.back().count += from.size();
@@ -246,6 +275,8 @@ ProgramRecorder::Number ProgramRecorder::apply(std::span<const Lut> luts,
   const std::uint64_t added = added_constant(luts[0], all.parameters.Q());
   Cells cells;
   for (std::size_t i = 0; i < from.size(); ++i) {
+    all.room.take(from[i]->terms.size() + 1, term_bytes);
+    all.room.take(1, cell_bytes);
     all.add_sum(all.sums, *from[i]);
     all.index.push_back(numbers[index[i]]);
     cells.push_back(std::make_shared<const Cell>(
@@ -256,14 +287,17 @@ ProgramRecorder::Number ProgramRecorder::apply(std::span<const Lut> luts,
 }
 
 ProgramRecorder::Number ProgramRecorder::trivial(std::span<const std::uint32_t> messages) {
-  const Recording& all = *recording_;
+  Recording& all = *recording_;
+  all.room.check(messages.size(), sizeof(std::uint64_t) * (all.parameters.N() + std::size_t{1}));
+  all.room.take(messages.size(), cell_bytes);
   const Ciphertexts known =
       trivial_ciphertexts(all.parameters, {}, messages, all.encoding, Under::ring);
   Cells cells;
   for (const std::uint32_t message : messages)
     cells.push_back(
         std::make_shared<const Cell>(Cell{{}, encode(message, all.encoding, all.parameters.Q())}));
-  return recording_->add(Operation::Known{known.origin}, std::move(cells));
+  return recording_->add(Operation::Known{{messages.begin(), messages.end()}, known.origin},
+                         std::move(cells));
 }
 
 Program ProgramRecorder::program(std::span<const Number> results) const {
@@ -282,17 +316,28 @@ Program ProgramRecorder::program(std::span<const Number> results) const {
   sums.word_bytes = form_of(all.parameters, Under::ring).word_bytes;
   sums.inputs = all.inputs;
   if (!all.layers.empty()) sums.inputs.push_back(all.index.size());
+  Room room = all.room;
   for (const Number result : results) {
     const Cells& cells = all.at("a program's results", result);
     made->counts.push_back(cells.size());
-    for (const auto& cell : cells) all.add_sum(sums, *cell);
+    for (const auto& cell : cells) {
+      room.take(cell->terms.size() + 1, term_bytes);
+      all.add_sum(sums, *cell);
+    }
   }
   return Program(made);
 }
 
 // ---- programs
 
+bool same_tables(const Lut& a, const Lut& b) {
+  return a.output() == b.output() && a.exact() == b.exact() && a.kind() == b.kind() &&
+         std::ranges::equal(a.values(), b.values());
+}
+
 Program::Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+const Parameters& Program::parameters() const { return state_->parameters; }
+Encoding Program::encoding() const { return state_->encoding; }
 const std::vector<std::size_t>& Program::inputs() const { return state_->inputs; }
 const std::vector<std::size_t>& Program::results() const { return state_->counts; }
 std::size_t Program::rotations() const { return state_->index.size(); }

@@ -42,6 +42,7 @@ struct Operation {
     std::vector<std::uint32_t> index;
   };
   struct Known {
+    std::vector<std::uint32_t> messages;
     std::shared_ptr<const Origin> origin;
   };
   using Any = std::variant<Take, Join, Sum, Apply, Known>;
@@ -83,6 +84,9 @@ class Following {
   std::vector<std::pair<double, std::size_t>> failures_;  ///< log2 of one, how many
 };
 
+/// Whether both look up the same, of tables with the same parameters and input.
+bool same_tables(const Lut& a, const Lut& b);
+
 struct Program::State {
   State(const Parameters& of, Encoding messages)
       : parameters(of), encoding(messages), exponents(of, messages, false) {}
@@ -115,6 +119,12 @@ struct Program::State {
 
   mutable math::ProcessMutex mutex;  ///< of what follows
   mutable std::vector<std::shared_ptr<const Placed>> placed;
+};
+
+/// What files have of programs.
+struct ProgramAccess {
+  using State = Program::State;
+  static const State& of(const Program& program) { return *program.state_; }
 };
 
 }  // namespace whorl::binfhe

@@ -24,6 +24,7 @@ inline LoadOptions options() {
   LoadOptions result;
   result.allow_insecure = true;
   result.max_bytes = 1 << 20;
+  result.max_expanded_bytes = 1 << 24;
   return result;
 }
 

@@ -168,6 +168,30 @@ inline binfhe::Lut lut(const binfhe::Parameters& parameters, binfhe::Encoding in
   return binfhe::Lut::create(parameters, values, input, output);
 }
 
+/// A table of p = 4 with one rotation, to which something is added where `ones`.
+inline binfhe::Lut half_turn(const binfhe::Parameters& parameters, bool ones, Random& random) {
+  const auto a = static_cast<std::uint32_t>(random() % (ones ? 2 : 4)),
+             b = static_cast<std::uint32_t>(random() % 4), sum = ones ? 5U : 4U;
+  return binfhe::Lut::create(parameters, {a, b, (sum - a) % 4, (sum - b) % 4}, {4}, {4}, true,
+                             true);
+}
+
+/// A program with every operation: two inputs, of 2 and 3 ciphertexts.
+inline binfhe::Program program(const binfhe::Parameters& parameters, Random& random) {
+  binfhe::ProgramRecorder recorder(parameters, {4}, {2, 3});
+  const std::int32_t weights[] = {1, -1};
+  const std::uint32_t known[] = {static_cast<std::uint32_t>(random() % 4), 1}, index[] = {0, 1},
+                      ones[] = {0, 0, 0, 0};
+  const binfhe::Lut luts[] = {half_turn(parameters, false, random),
+                              half_turn(parameters, false, random)};
+  const binfhe::Lut other = half_turn(parameters, true, random);
+  const std::uint32_t terms[] = {recorder.take(1, {2, 0}), recorder.trivial(known)};
+  const auto sum = recorder.linear(weights, terms, -3);
+  const auto made = recorder.apply(luts, index, sum);
+  const auto joined = recorder.concatenate({made, 0});
+  return recorder.program({recorder.apply({&other, 1}, ones, joined), 0});
+}
+
 // ---- altering frames. Offsets and digests are those of docs/file-format.md, written down again
 // here so that a change of the format does not go unnoticed.
 
