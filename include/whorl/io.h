@@ -21,6 +21,7 @@
 #include "whorl/bridges/lanes.h"
 #include "whorl/bridges/lwe_output.h"
 #include "whorl/bridges/products.h"
+#include "whorl/circuits/binfhe/integers.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/compact_bits.h"
 #include "whorl/ckks/parameters.h"
@@ -43,6 +44,7 @@ enum class FrameType : std::uint16_t {
   binfhe_compression_keys = 8,
   binfhe_product_keys = 9,
   binfhe_program = 10,
+  integer_program = 11,
   bgv_parameters = 16,
   bgv_secret_key = 17,
   bgv_evaluation_keys = 18,
@@ -113,7 +115,7 @@ inline constexpr bool is_saved =
               bridges::CompressionKeys, bridges::ProductKeys, bgv::Parameters, bgv::Ciphertexts,
               bgv::EvaluationKeys, bgv::PublicKey, ckks::Parameters, ckks::Ciphertexts,
               ckks::EvaluationKeys, ckks::PublicKey, ckks::CompactBits, bridges::LweInputKeys,
-              bridges::LweOutputKeys>;
+              bridges::LweOutputKeys, integers::Program>;
 template <class T>
 concept Saved = is_saved<T>;
 

@@ -1,4 +1,5 @@
-// The payloads of programs of FHEW/TFHE; docs/file-format.md has the bytes.
+// The payloads of programs of FHEW/TFHE, and of those of integers; docs/file-format.md has the
+// bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "io/native/binfhe_literal.h"
 #include "io/native/files.h"
 #include "schemes/binfhe/program.h"
+#include "whorl/circuits/binfhe/integers.h"
 
 namespace whorl::io {
 
@@ -249,6 +251,39 @@ Program made_of(const ProgramBytes& taken, const Parameters& parameters,
   return program;
 }
 
+using IntegerArray = integers::Program::Array;
+
+void write_arrays(ByteWriter& out, const std::vector<IntegerArray>& arrays) {
+  for (const IntegerArray& array : arrays) {
+    out.value(static_cast<std::uint16_t>(array.kind.bits));
+    out.value(static_cast<std::uint8_t>(array.kind.is_signed));
+    out.value(static_cast<std::uint8_t>(array.digits));
+    write_list(out, array.shape);
+  }
+}
+
+std::vector<IntegerArray> read_arrays(ByteReader& in, std::uint64_t count,
+                                      const std::string& field) {
+  constexpr std::uint64_t most_axes = 32;
+  std::vector<IntegerArray> arrays;
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const std::string what = field + " " + std::to_string(k);
+    IntegerArray array;
+    array.kind.bits = in.value<std::uint16_t>(what);
+    const auto is_signed = in.value<std::uint8_t>(what);
+    array.digits = static_cast<integers::Digits>(in.value<std::uint8_t>(what));
+    const auto axes = in.value<std::uint64_t>(what);
+    if (is_signed > 1 || axes > most_axes)
+      throw FormatError(what + ": signed is " + std::to_string(is_signed) + ", and there are " +
+                        std::to_string(axes) + " axes; they must be at most 1 and " +
+                        std::to_string(most_axes));
+    array.kind.is_signed = is_signed != 0;
+    array.shape = read_words<std::uint64_t>(in, axes, what);
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
 }  // namespace
 
 template <>
@@ -264,6 +299,39 @@ struct Codec<Program> {
   }
 };
 
+template <>
+struct Codec<integers::Program> {
+  static constexpr FrameKind kind{.type = FrameType::integer_program, .keyed = false};
+
+  static void write(const integers::Program& value, PayloadWriter& out) {
+    ByteWriter& fields = out.fields();
+    fields.value(value.input_noise());
+    fields.value(value.failure_log2());
+    for (const auto* arrays : {&value.inputs(), &value.results()})
+      fields.value(static_cast<std::uint64_t>(arrays->size()));
+    write_arrays(fields, value.inputs());
+    write_arrays(fields, value.results());
+    write_program(value.digits(), out);
+  }
+
+  static integers::Program read(PayloadReader& in, const Parameters& parameters) {
+    const auto input_noise = in.fields().value<double>("input_noise");
+    const auto failure_log2 = in.fields().value<double>("failure_log2");
+    const auto inputs = in.fields().value<std::uint64_t>("inputs");
+    const auto results = in.fields().value<std::uint64_t>("results");
+    std::vector<IntegerArray> given = read_arrays(in.fields(), inputs, "input");
+    std::vector<IntegerArray> made = read_arrays(in.fields(), results, "result");
+    const ProgramBytes taken = take_program(in, parameters);
+    in.finish();
+    Program digits = made_of(taken, parameters, in);
+    return recorded("integers", [&] {
+      return integers::Program(std::move(digits), std::move(given), std::move(made), input_noise,
+                               failure_log2);
+    });
+  }
+};
+
 WHORL_INSTANTIATE_FILES(Program);
+WHORL_INSTANTIATE_FILES(integers::Program);
 
 }  // namespace whorl::io

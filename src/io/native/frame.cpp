@@ -79,6 +79,7 @@ constexpr NamedType known_types[] = {
     {FrameType::binfhe_compression_keys, "FHEW/TFHE compression keys"},
     {FrameType::binfhe_product_keys, "FHEW/TFHE product keys"},
     {FrameType::binfhe_program, "FHEW/TFHE program", true},
+    {FrameType::integer_program, "FHEW/TFHE program of integers", true},
     {FrameType::bgv_parameters, "BGV parameters"},
     {FrameType::bgv_secret_key, "BGV secret key", true},
     {FrameType::bgv_evaluation_keys, "BGV evaluation keys"},

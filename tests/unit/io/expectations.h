@@ -68,7 +68,8 @@ inline std::vector<Sample> binfhe_frames(Random& random) {
           sample_of(FrameType::binfhe_ciphertexts, ciphertexts(p, 2, false, random)),
           sample_of(FrameType::binfhe_ciphertexts, ciphertexts(p, 5, true, random)),
           sample_of(FrameType::binfhe_lut, lut(p, {4, true}, {8, false}, random)),
-          sample_of(FrameType::binfhe_program, program(p, random))};
+          sample_of(FrameType::binfhe_program, program(p, random)),
+          sample_of(FrameType::integer_program, integer_program(p))};
 }
 
 inline std::string loading(const Sample& sample, std::span<const std::uint8_t> bytes,

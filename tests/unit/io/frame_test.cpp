@@ -111,7 +111,7 @@ TYPED_TEST(IoFrames, OtherType) {
       // The header alone says so.
       EXPECT_EQ(loading(wanted, std::span(other.frame).first(payload_at)), "TypeMismatch");
     }
-    for (const int type : {0, 11, 15, 21, 31, 38, 255, 0x7fff, 0x8000, 65535}) {
+    for (const int type : {0, 12, 15, 21, 31, 38, 255, 0x7fff, 0x8000, 65535}) {
       const Bytes bytes = patched(wanted.frame, type_at, static_cast<std::uint16_t>(type));
       EXPECT_EQ(loading(wanted, bytes), "TypeMismatch");
       // Numbers above are others' own.
@@ -169,7 +169,8 @@ TEST_F(IoFrame, KeysAndParametersAreKeyedAsTheyShould) {
   for (const Sample& sample : all)
     EXPECT_EQ(info(sample.frame).key_id == KeyId{}, sample.type == FrameType::binfhe_parameters ||
                                                         sample.type == FrameType::binfhe_lut ||
-                                                        sample.type == FrameType::binfhe_program);
+                                                        sample.type == FrameType::binfhe_program ||
+                                                        sample.type == FrameType::integer_program);
 }
 
 TEST_F(IoFrame, BytesThatAreNoFrame) {

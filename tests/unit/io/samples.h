@@ -192,6 +192,29 @@ inline binfhe::Program program(const binfhe::Parameters& parameters, Random& ran
   return recorder.program({recorder.apply({&other, 1}, ones, joined), 0});
 }
 
+/// Two integers of 3 bits, changed places and 1 added to the lower digits; whether they are odd.
+inline integers::Program integer_program(const binfhe::Parameters& parameters) {
+  binfhe::ProgramRecorder recorder(parameters, integers::encoding, {4});
+  const std::int32_t weights[] = {1, 1};
+  const auto turned = recorder.take(0, {1, 0, 3, 2});
+  const std::uint32_t known[] = {1, 1, 0, 0}, index[] = {0, 0};
+  const std::uint32_t terms[] = {turned, recorder.trivial(known)};
+  std::vector<std::uint32_t> odd(32);
+  for (std::uint32_t m = 0; m < 16; ++m)
+    odd[m] = m % 2 == 1 ? 8 : 0, odd[m + 16] = (32 - odd[m]) % 32;
+  const binfhe::Lut lut =
+      binfhe::Lut::create(parameters, odd, integers::encoding, integers::encoding, true, true);
+  const binfhe::Program digits =
+      recorder.program({recorder.linear(weights, terms),
+                        recorder.apply({&lut, 1}, index, recorder.take(0, {0, 1}))});
+  return {
+      digits,
+      {{{3, true}, {2}}},
+      {{{3, true}, {2}, integers::Digits::carries}, {{1, false}, {2, 1}, integers::Digits::flags}},
+      1e-6,
+      -70};
+}
+
 // ---- altering frames. Offsets and digests are those of docs/file-format.md, written down again
 // here so that a change of the format does not go unnoticed.
 
