@@ -7,6 +7,7 @@
 #include "base_server.h"
 #include "binfhe_choices.h"
 #include "common/encodings.h"
+#include "common/files.h"
 #include "parts.h"
 
 namespace whorl::python {
@@ -80,6 +81,7 @@ void bind_programs(nb::module_& module) {
   using Numbers = std::span<const Number>;
   nb::class_<Program> program(module, "Program");
   bind_properties(program, "rotations", &Program::rotations, "layers", &Program::layers);
+  bind_files(program);
   nb::class_<ProgramRecorder>(module, "ProgramRecorder")
       .def_static(
           "create",

@@ -21,6 +21,7 @@ NB_MODULE(_server, module) {
   auto binfhe = module.def_submodule("binfhe");
   bind_binfhe_data(binfhe);
   bind_binfhe_server(binfhe);
+  bind_integers(binfhe);
   auto bgv = module.def_submodule("bgv");
   bind_bgv(bgv);
   auto ckks = module.def_submodule("ckks");

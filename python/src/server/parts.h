@@ -11,6 +11,7 @@ void bind_rtl(nb::module_& module);
 
 void bind_binfhe_data(nb::module_& module);
 void bind_binfhe_server(nb::module_& module);
+void bind_integers(nb::module_& module);
 void bind_bgv(nb::module_& module);
 void bind_ckks_data(nb::module_& module);
 void bind_ckks_circuits(nb::module_& module);

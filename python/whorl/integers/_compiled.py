@@ -113,15 +113,8 @@ def _call_of(
             return [product(x, rest[0], *others, *rest[1:])]
 
         return multiply
-    counts = [int(np.prod(shape)) for shape in shapes]
-    recorder = _lib.ProgramRecorder.create(server.parameters._core, (SECTORS, False), counts)
-    inputs = zip(piece.inputs, shapes, strict=True)
-    held: dict[int, Held] = {number: (k, shape) for k, (number, shape) in enumerate(inputs)}
-    for step in piece.steps:
-        sources = [held[number] for number in step.sources]
-        held[step.number] = _recorded(recorder, lut, step, sources)
-    program = recorder.program(np.array([held[n][0] for n in piece.outputs], dtype=np.uint32))
-    wanted = [held[number][1] for number in piece.outputs]
+    inputs = list(zip(piece.inputs, shapes, strict=True))
+    program, wanted = program_of(server.parameters, lut, piece.steps, inputs, piece.outputs)
 
     def run(arrays: list[Any]) -> list[Any]:
         cores = server._core.run(program, [each._core for each in arrays])
@@ -130,6 +123,25 @@ def _call_of(
         return [kind._wrap(core, server, shape) for core, shape in zip(cores, wanted, strict=True)]
 
     return run
+
+
+def program_of(
+    parameters: binfhe.Parameters,
+    lut: Callable[[tuple[int, ...]], binfhe.Lut],
+    steps: Iterable[Step],
+    inputs: Sequence[Held],
+    results: Sequence[int],
+) -> tuple[_lib.Program, list[Shape]]:
+    """The steps as a program of the library, and the shapes of its results. Steps know inputs and
+    results by their numbers."""
+    counts = [int(np.prod(shape)) for _, shape in inputs]
+    recorder = _lib.ProgramRecorder.create(parameters._core, (SECTORS, False), counts)
+    held: dict[int, Held] = {number: (k, shape) for k, (number, shape) in enumerate(inputs)}
+    for step in steps:
+        sources = [held[number] for number in step.sources]
+        held[step.number] = _recorded(recorder, lut, step, sources)
+    program = recorder.program(np.array([held[n][0] for n in results], dtype=np.uint32))
+    return program, [held[number][1] for number in results]
 
 
 def _recorded(

@@ -112,24 +112,29 @@ def plan(
         raise TypeError(f"parameters: {type(parameters).__name__} is not what parameters() makes")
     run = _lib.DryRun.create(parameters._core, None, 1.0)
     following = _FollowingServer(run, parameters)
-    server = _DryServer(following, float(table_failure_log2), products, check_saves(saves))
-    arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, _of_example)]
-    rows = [server.rows(each) for each in _found(function(*arrays))]
+    server = DryServer(following, float(table_failure_log2), products, check_saves(saves))
+    arrays = [server.fresh(each) for each in listed_inputs(function, inputs, Fresh, of_example)]
+    rows = [server.rows(each) for each in arrays_in(function(*arrays), "plan")]
     failure = run.failure_log2([each._core for each in rows])
-    if failure > most_failure_log2:
+    refuse_failures("plan", failure, most_failure_log2)
+    return Plan({"rotations": server.rotations, "layers": server.layers}, failure)
+
+
+def refuse_failures(name: str, failure: float, most: float) -> None:
+    """`NoiseError` where a function fails more often than it may."""
+    if failure > most:
         raise NoiseError(
-            f"plan: the function fails with a probability of up to 2^{failure:.1f}, above "
-            f"2^{most_failure_log2:g}: allow it by most_failure_log2, or give plan and Server a "
+            f"{name}: the function fails with a probability of up to 2^{failure:.1f}, above "
+            f"2^{most:g}: allow it by most_failure_log2, or give {name} and Server a "
             "smaller table_failure_log2"
         )
-    return Plan({"rotations": server.rotations, "layers": server.layers}, failure)
 
 
 def _in_lanes(
     function: Callable[..., Any], inputs: Any, parameters: ckks.Parameters, most: float
 ) -> Plan:
     """The plan of `whorl.lanes`, whose last axes are those of lanes."""
-    listed = listed_inputs(function, inputs, Fresh, _of_example)
+    listed = listed_inputs(function, inputs, Fresh, of_example)
     given_shapes = [cast(Shape, each.shape) for each in listed]
     count = given_shapes[0][-1] if given_shapes[0] else 0
     shapes: list[Shape] = []
@@ -145,14 +150,14 @@ def _in_lanes(
             server._array(on.on_device(array, each.bits, each.signed), shape)
             for array, each, shape in zip(arrays, listed, given_shapes, strict=True)
         ]
-        return [on.vectors(each._core, each.shape) for each in _found(function(*given))]
+        return [on.vectors(each._core, each.shape) for each in arrays_in(function(*given), "plan")]
 
     found = lanes.plan(of_bits, shapes, parameters, count, most_log2_failure=most)
     names = ("bootstraps", "cleanings", "products")
     return Plan({name: getattr(found, name) for name in names}, found.log2_failure)
 
 
-class _DryServer(Server):
+class DryServer(Server):
     """A server over a dry run."""
 
     __slots__ = ()
@@ -187,18 +192,20 @@ class _DryServer(Server):
         return self._server.to_lwe_key(on.rows(self.upload(x)._core))
 
 
-def _found(returned: Any) -> list[IntegerArray]:
+def arrays_in(returned: Any, name: str) -> list[IntegerArray]:
+    """The arrays that a function returned; `TypeError`, by `plan` or who else asks, for others."""
     if isinstance(returned, IntegerArray):
         return [returned]
     if isinstance(returned, dict):
         returned = list(returned.values())
     if not isinstance(returned, (list, tuple)) or not returned:
         raise TypeError(
-            f"plan: the function must return arrays of integers, not {type(returned).__name__}"
+            f"{name}: the function must return arrays of integers, not {type(returned).__name__}"
         )
-    return [array for each in returned for array in _found(each)]
+    return [array for each in returned for array in arrays_in(each, name)]
 
 
-def _of_example(given: Any, field: str) -> Fresh:
+def of_example(given: Any, field: str) -> Fresh:
+    """Encryptions like an array of NumPy's integers."""
     kind: Kind = kind_of_values(given)
     return Fresh(given.shape, kind.bits, kind.signed)

@@ -36,7 +36,7 @@ NAMES = FLUSHED | PLAINED | frozenset("rows flush plain invert select left turn"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Held:
+class Held:
     """Ciphertexts while an operation is recorded, and their number."""
 
     number: int
@@ -65,7 +65,7 @@ def _call(engine: Any, name: str, arrays: list[Any], rest: tuple[Any, ...]) -> A
     return getattr(engine, name)(*arrays, *rest)
 
 
-class _Recorder:
+class Recorder:
     """An engine that calls another one and writes down what it called."""
 
     sees = False
@@ -75,41 +75,41 @@ class _Recorder:
         self.steps: list[Step] = []
         self._count = inputs
 
-    def _step(self, name: str, arrays: Sequence[_Held], *rest: Any) -> _Held:
+    def _step(self, name: str, arrays: Sequence[Held], *rest: Any) -> Held:
         made = _call(self.engine, name, [each.rows for each in arrays], rest)
         if arrays and made is arrays[0].rows:
             return arrays[0]
-        held = _Held(self._count, made)
+        held = Held(self._count, made)
         self._count += 1
         sources = tuple(each.number for each in arrays)
         self.steps.append(Step(name, sources, rest, held.number))
         return held
 
-    def trivial(self, values: Integers) -> _Held:
+    def trivial(self, values: Integers) -> Held:
         """Known integers."""
         return self._step("trivial", [], values)
 
-    def take(self, rows: _Held, index: Integers) -> _Held:
+    def take(self, rows: Held, index: Integers) -> Held:
         """Rows by their numbers."""
         return self._step("take", [rows], index)
 
-    def columns(self, rows: _Held, index: Integers) -> _Held:
+    def columns(self, rows: Held, index: Integers) -> Held:
         """Values by their numbers, in all rows."""
         return self._step("columns", [rows], index)
 
-    def beside(self, parts: Sequence[_Held]) -> _Held:
+    def beside(self, parts: Sequence[Held]) -> Held:
         """Values of several arrays of equal rows."""
         return self._step("beside", parts)
 
-    def join(self, parts: Sequence[_Held]) -> _Held:
+    def join(self, parts: Sequence[Held]) -> Held:
         """Rows of several arrays."""
         return self._step("join", parts)
 
-    def linear(self, weights: Sequence[int], parts: Sequence[_Held], constant: int = 0) -> _Held:
+    def linear(self, weights: Sequence[int], parts: Sequence[Held], constant: int = 0) -> Held:
         """A weighted sum of arrays, and a known integer."""
         return self._step("linear", parts, list(weights), constant)
 
-    def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> _Held:
+    def tables(self, layer: Sequence[Lookup], luts: Sequence[tuple[int, ...]]) -> Held:
         """All look-ups of a layer."""
         tables = [each.tables for each in layer]
         return self._step("tables", [each.rows for each in layer], tables, luts)
@@ -120,14 +120,14 @@ class _Recorder:
         return made
 
     def product(
-        self, x: _Held, x_lows: tuple[int, ...], y: Any, y_lows: tuple[int, ...], digits: int
-    ) -> _Held:
+        self, x: Held, x_lows: tuple[int, ...], y: Any, y_lows: tuple[int, ...], digits: int
+    ) -> Held:
         """Products through ring elements."""
-        if isinstance(y, _Held):
+        if isinstance(y, Held):
             return self._step("product", [x, y], x_lows, y_lows, digits)
         return self._step("product_known", [x], x_lows, y, digits)
 
-    def check(self, rows: _Held, low: Integers, high: Integers, offset: Integers) -> None:
+    def check(self, rows: Held, low: Integers, high: Integers, offset: Integers) -> None:
         """Nothing: a recorder sees no values."""
 
     def compiled(self, *_: Any) -> None:
@@ -244,8 +244,8 @@ class Programs(DigitArithmetic):
         named: _Named,
     ) -> tuple[_Program, dict[int, Any]]:
         circuit, engine = self.circuit, self.circuit.engine
-        recorder = _Recorder(engine, len(arrays))
-        inputs = {key: _Held(number, rows) for key, (number, rows) in arrays.items()}
+        recorder = Recorder(engine, len(arrays))
+        inputs = {key: Held(number, rows) for key, (number, rows) in arrays.items()}
         before = circuit.rotations, circuit.layers
         circuit.engine, self._recording = recorder, True
         try:
@@ -262,7 +262,7 @@ class Programs(DigitArithmetic):
             held.update((batch.number, batch.rows) for batch in batches)
             outputs.append(_output(each, batches, operands, named, numbers))
         wanted = {n for each in outputs for n in each.batches}
-        steps = _needed(recorder.steps, wanted)
+        steps = needed(recorder.steps, wanted)
         used = circuit.rotations - before[0], circuit.layers - before[1]
         made = sorted(n for n in wanted if n >= len(arrays))
         return _Program(steps, outputs, not isinstance(returned, tuple), *used, made), held
@@ -346,7 +346,7 @@ def _static(argument: Any) -> Any:
     return argument
 
 
-def _wrapped(argument: Any, inputs: dict[int, _Held]) -> Any:
+def _wrapped(argument: Any, inputs: dict[int, Held]) -> Any:
     """The argument with recorded ciphertexts."""
     if isinstance(argument, Number):
         wires = argument.wires
@@ -453,7 +453,7 @@ def _in_order(values: Any) -> bytes:
 
 def _output(
     result: Any,
-    batches: Sequence[_Held],
+    batches: Sequence[Held],
     operands: list[Number],
     named: _Named,
     numbers: dict[int, int],
@@ -506,7 +506,7 @@ def _united(operands: Sequence[Number]) -> Origins:
     return met([(x.wires.origins, Errors.none(0)) for x in operands])[0]
 
 
-def _needed(steps: list[Step], results: set[int]) -> list[Step]:
+def needed(steps: list[Step], results: set[int]) -> list[Step]:
     """Steps that results follow from, each with the ciphertexts that it is the last to take."""
     kept: list[Step] = []
     later = set(results)

@@ -16,6 +16,7 @@ from ._algorithms import (
 )
 from ._arrays import IntArray, UintArray
 from ._ciphertexts import Ciphertexts
+from ._compile import Program, compile
 from ._encryptor import PublicClient
 from ._plan import Fresh, Plan, plan
 from ._server import Server
@@ -25,11 +26,13 @@ __all__ = [
     "Fresh",
     "IntArray",
     "Plan",
+    "Program",
     "PublicClient",
     "Server",
     "UintArray",
     "argmax",
     "argmin",
+    "compile",
     "concatenate",
     "dot",
     "lookup",
