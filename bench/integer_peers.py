@@ -58,7 +58,7 @@ def of_integers(op: str, name: str) -> Timed:
     bits, word = int(op[1:].split("_")[0]), op.split("_")[1]
     lwe, below = server_of(name)
     products = lwe.product_keys() if word == "mul" else None
-    client, server = integers.Client(lwe), integers.Server(below, products=products, saves="rotations")
+    client, server = integers.Client(lwe), integers.Server(below, products=products)
     a, b = (np.array([each % 2**bits], object) for each in (0x9E3779B97F4A7C15, 77 + 2**62))
     operators: dict[str, Callable[[Any, Any], Any]] = {
         "cmp": lambda x, y: x < y,
@@ -78,7 +78,6 @@ def of_integers(op: str, name: str) -> Timed:
         parameters=lwe.parameters,
         most_failure_log2=0.0,
         products=products is not None,
-        saves="rotations",
     )
     fields = {"pfail_log2": plan.failure_log2, "rotations": plan.rotations}
     return lambda: cpu_seconds(call), fields
