@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/integers.py [--device cuda] [--set W128_P128_M3] [--bits 64]
         [--no-products] [--saves both] [--batch 64] [--runs 3] [--warm 1]
-        [--threads 1] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
+        [--threads 1] [--compiled] [--only OP …] [--energy 1] [--record FILE] [--commit ID]
 
 Each operation is timed in a batch (1/s, of integers) and alone (s, `batch` 1). A run uploads fresh
 ciphertexts of a client, computes, and downloads results without carries, so that transfers are
@@ -15,8 +15,10 @@ is a confidential one: `ok = a >= c`, then `a - c` and `b + c` where it is so, o
 and of an amount c that a public key encrypted; both new balances are compressed. All results are
 compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one result, are those of
 the plan of one. With `--lanes W128_BITS5_L10` integers are in lanes: `batch` counts vectors of N/2
-integers, and `pfail_log2` is of all of them. With `--no-products` products take tables. Records
-belong in bench/results/<device>/integers.jsonl.
+integers, and `pfail_log2` is of all of them. With `--no-products` products take tables. With
+`--compiled` an operation is a program that `integers.compile` made, so that uploads, tables and the
+download are one call; it has no product keys and no lanes. Records belong in
+bench/results/<device>/integers.jsonl.
 """
 
 import argparse
@@ -119,6 +121,20 @@ class Bench:
         words >>= self.random.integers(0, bits, count).astype(np.uint64)
         return words & np.uint64((1 << bits) - 1) | np.uint64(bits > 1)
 
+    def compiled(
+        self, function: Call, shape: tuple[int, ...], bits: list[int], carries: bool
+    ) -> Any:
+        """The function as a program of the C++ library."""
+        return integers.compile(
+            function,
+            [integers.Fresh(shape, each) for each in bits],
+            parameters=self.parameters,
+            table_failure_log2=self.given.table_failure,
+            most_failure_log2=-1.0,
+            saves=self.given.saves,
+            carries=carries,
+        )
+
     def run(self, name: str, batch: int) -> None:
         bits, function, exact = self.operations()[name]
         shape = (batch, self.lanes) if self.lanes else (batch,)
@@ -130,8 +146,12 @@ class Bench:
         carries = compressed or name in ("add_digits", "cmp")
         if compressed:
             sent[-1] = self.sender.encrypt(inputs[-1], bits[-1], False)
+        program = self.compiled(function, shape, bits, carries) if self.given.compiled else None
 
         def call() -> None:
+            if program is not None:
+                results[:] = program.run(self.server, *sent)
+                return
             made = function(*(self.server.upload(each) for each in sent))
             if compressed:
                 results[:] = [self.server.compress(made)]
@@ -152,7 +172,7 @@ class Bench:
             parameters=self.parameters,
             table_failure_log2=self.given.table_failure,
             most_failure_log2=-1.0,
-            products=self.given.products and not self.lanes,
+            products=self.given.products and not self.lanes and program is None,
             saves=self.given.saves,
         )
         failure = plan.failure_log2
@@ -174,6 +194,7 @@ class Bench:
             pfail_log2=round(failure, 1),
             rotations=plan.rotations,
             layers=plan.layers,
+            **({"shape": "compiled"} if program is not None else {}),
             **device_fields(self.inner.devices),
         )
         line["commit"] = self.given.commit or line["commit"]
@@ -208,6 +229,9 @@ def main() -> None:
         help="whether the server has keys for products",
     )
     options.add_argument("--saves", default="both", help="rotations, both or layers")
+    options.add_argument(
+        "--compiled", action="store_true", help="operations are programs of the C++ library"
+    )
     options.add_argument("--only", nargs="+", default=[], help=", ".join(OPERATIONS))
     options.add_argument("--energy", type=float, default=0, help="seconds; 0: not measured")
     options.add_argument("--record", type=Path)

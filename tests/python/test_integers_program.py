@@ -100,7 +100,7 @@ def test_it_says_what_a_plan_says() -> None:
 
 def test_it_saves_rotations_or_layers() -> None:
     found = []
-    for saves in ("rotations", "layers"):
+    for saves in ("rotations", "both", "layers"):
         program = compiled(operator.add, Fresh(), Fresh(), carries=False, saves=saves)
         plan = integers.plan(
             lambda x, y: x.server.canonical(x + y),
@@ -110,7 +110,7 @@ def test_it_saves_rotations_or_layers() -> None:
         )
         assert (program.rotations, program.layers) == (plan.rotations, plan.layers)
         found.append(program.layers)
-    assert found == [4, 3]
+    assert found == [32, 4, 3]
     with pytest.raises(ParameterError, match="saves"):
         compiled(operator.add, Fresh(), Fresh(), saves="time")
 

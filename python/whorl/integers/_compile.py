@@ -115,7 +115,7 @@ def compile(
     parameters: binfhe.Parameters,
     table_failure_log2: float = TABLE_FAILURE_LOG2,
     most_failure_log2: float = MOST_FAILURE_LOG2,
-    saves: Saves = "rotations",
+    saves: Saves = "both",
     carries: bool = True,
 ) -> Program:
     """Writes down what a function of encrypted integers does, without ciphertexts and keys.
