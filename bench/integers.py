@@ -17,7 +17,7 @@ compared with NumPy's. `rotations`, `layers` and `pfail_log2`, a bound for one r
 the plan of one. With `--lanes W128_BITS5_L10` integers are in lanes: `batch` counts vectors of N/2
 integers, and `pfail_log2` is of all of them. With `--no-products` products take tables. With
 `--compiled` an operation is a program that `integers.compile` made, so that uploads, tables and the
-download are one call; it has no product keys and no lanes. Records belong in
+download are one call; it has no product keys, no lanes and no transfers. Records belong in
 bench/results/<device>/integers.jsonl.
 """
 
@@ -142,7 +142,7 @@ class Bench:
         inputs = [self.numbers(each, count).reshape(shape) for each in bits]
         sent = [self.client.encrypt(a, b, False) for a, b in zip(inputs, bits, strict=True)]
         results: list[integers.Ciphertexts] = []
-        compressed = name == "transfer"
+        compressed = name == TRANSFER
         carries = compressed or name in ("add_digits", "cmp")
         if compressed:
             sent[-1] = self.sender.encrypt(inputs[-1], bits[-1], False)
@@ -172,7 +172,7 @@ class Bench:
             parameters=self.parameters,
             table_failure_log2=self.given.table_failure,
             most_failure_log2=-1.0,
-            products=self.given.products and not self.lanes and program is None,
+            products=self.given.products and not self.lanes,
             saves=self.given.saves,
         )
         failure = plan.failure_log2
@@ -180,9 +180,11 @@ class Bench:
             failure = float(np.logaddexp2(failure, math.log2(bits[0]) - 128))
         times = times[self.given.warm :]
         alone = count == 1
+        ways = [] if self.lanes or self.given.saves == "both" else [f"{self.given.saves} saved"]
+        ways += ["compiled"] if program is not None else []
         line = stamped(
             "integers",
-            "transfer" if compressed else f"u{self.given.bits}_{name}",
+            name if compressed else f"u{self.given.bits}_{name}",
             self.parameters._scheme,
             self.parameters.name,
             times if alone else [count / seconds for seconds in times],
@@ -194,7 +196,7 @@ class Bench:
             pfail_log2=round(failure, 1),
             rotations=plan.rotations,
             layers=plan.layers,
-            **({"shape": "compiled"} if program is not None else {}),
+            **({"shape": ", ".join(ways)} if ways else {}),
             **device_fields(self.inner.devices),
         )
         line["commit"] = self.given.commit or line["commit"]
@@ -207,6 +209,7 @@ class Bench:
         add_energy(self.given.record, line, self.inner, call, self.given.energy)
 
 
+TRANSFER = "transfer"
 OPERATIONS = "add add_digits mul div cmp select shift mul_clear div_clear transfer".split()
 
 
@@ -237,10 +240,15 @@ def main() -> None:
     options.add_argument("--record", type=Path)
     options.add_argument("--commit", default="")
     given = options.parse_args()
+    if given.compiled and given.lanes:
+        options.error("--compiled: programs are of FHEW/TFHE, not of lanes")
+    given.products = given.products and not given.compiled
     bench = Bench(given)
+    # Amounts of transfers are encrypted by public keys, which programs do not take.
+    left_out = [TRANSFER] if given.lanes or given.compiled else []
     for name in OPERATIONS:
         for batch in given.batch:
-            if bench.wants(name) and not (given.lanes and name == "transfer"):
+            if bench.wants(name) and name not in left_out:
                 bench.run(name, batch)
 
 

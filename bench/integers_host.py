@@ -1,8 +1,7 @@
 """How long a host takes for encrypted integers of which operations come again.
 
     .venv/bin/python bench/integers_host.py [--device none] [--set W128_P128_M4] [--bits 64]
-        [--batch 1] [--runs 30] [--steps 1] [--saves both]
-        [--products 1]
+        [--batch 1] [--runs 30] [--steps 1] [--saves both] [--products 1]
 
 Prints for each operation the time until Python has its result, and until the device has it; medians
 of runs on fresh operands that lie on the device, in microseconds. The device `none` makes no

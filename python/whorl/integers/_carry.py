@@ -156,45 +156,56 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
             carries = _carries(circuit, x)
     if not carries.fits:
         raise CircuitError(f"carries of {x.low.tolist()} … {x.high.tolist()} are too large")
-    # Against the carries that are due digits are 0 … 7 with one that may come. So is the last one,
-    # if its form has 0 … 3 and layers are saved; else it is looked up with the carry into it.
+    # Against the carries that are due digits are 0 … 7 with one that may come, but for the last: it
+    # is looked up with the carry into it, unless layers are saved and its form has 0 … 3.
     last = len(x) - 1
-    ends = not (circuit.saves == "layers" and form.modulus[last] == 4 and not form.signed)
-    ends = ends or bool(carries.more[-1] > 1)
+    alike = circuit.saves == "layers" and form.modulus[last] == 4 and not form.signed
+    alike = alike and bool(carries.more[-1] <= 1)
     due = carries.least.copy()
-    if ends:
+    if not alike:
         due[-1] = 0
     x = circuit.shifted(x, carries.least[:-1] - 4 * due[1:])
     if not carries.more[:-1].any():
         return canonical(circuit, x, form)
     first = int(np.argmax(carries.more > 0)) - 1
-    if circuit.saves == "rotations":
-        return circuit.join(circuit.take(x, np.arange(first)), _rippled(circuit, x, form, first))
-    inner, top = circuit.take(x, np.arange(first, len(x) - ends)), circuit.take(x, [last])
-    blocks, inner = _blocks(circuit, inner)
-    count, pairs = len(inner), [(j, block[0]) for j, block in enumerate(blocks) if len(block) > 1]
+    top: Wires | None = None if alike else circuit.take(x, [last])
+    inner = circuit.take(x, np.arange(first, last + alike))
+    one_by_one = circuit.saves == "rotations"
+    made = (_rippled if one_by_one else _by_prefixes)(circuit, inner, top, form)
+    return circuit.join(circuit.take(x, np.arange(first)), made)
+
+
+def _looked_up(circuit: Circuit, top: Wires, carry: Wires, form: Form) -> tuple[Wires, Any]:
+    """What makes the last digit of its sum with the carry into it: a part of a layer."""
+    given = np.array([[form.modulus[-1], form.low[-1]]])
+    return circuit.linear((1, top), (1, carry)), [(reduced, given)]
+
+
+def _by_prefixes(circuit: Circuit, x: Wires, top: Wires | None, form: Form) -> Wires:
+    """Digits from the first that may give a carry on, in ranges; x has all of them but `top`."""
+    blocks, x = _blocks(circuit, x)
+    count, pairs = len(x), [(j, block[0]) for j, block in enumerate(blocks) if len(block) > 1]
     # The carry into a digit is that above the block below, or within a pair. That is one more
-    # prefix, or a table of the lower digit and the carry below it, which is still to come.
-    within = [] if ends else pairs
-    states, lower = _states(circuit, inner, blocks, within)
-    above = prefix(circuit, states, carries=True, ends=lower, at=[j for j, _ in within])
+    # prefix, or a table of the lower digit and the carry below it, beside that of the last digit.
+    within = pairs if top is None else []
+    states, lower = _states(circuit, x, blocks, within)
+    above = prefix(circuit, states, carries=True, others=lower, at=[j for j, _ in within])
     requests: list[Any] = []
     if pairs and not within:
         into = [[(i, 1), (count + j - 1, 1)][: 2 if j else 1] for j, i in pairs]
-        lower = circuit.sums(circuit.join(inner, above), into)
-        requests.append((lower, [(lambda v: v // 4, None)]))
-    end: list[Any] = []
-    if ends:
-        highest = circuit.sums(circuit.join(top, above), [[(0, 1), (len(blocks), 1)]])
-        end = [(highest, [(reduced, np.array([[form.modulus[last], form.low[last]]]))])]
+        sums = circuit.sums(circuit.join(x, above), into)
+        requests.append((sums, [(lambda v: v // 4, None)]))
+    ends = []
+    if top is not None:
+        ends.append(_looked_up(circuit, top, circuit.take(above, [len(blocks) - 1]), form))
     # Neighbours have a carry in common, and no table bears the noise of two of them.
-    linear = bool(np.all(circuit.account.bears(inner.square + 17, inner.total + 5)))
-    made = circuit.tables(*requests, *(end if linear else []))
+    linear = bool(np.all(circuit.account.bears(x.square + 17, x.total + 5)))
+    made = circuit.tables(*requests, *(ends if linear else []))
     order = np.zeros(count, dtype=np.int64)
     order[[block[-1] for block in blocks]] = np.arange(len(blocks))
     order[[i for _, i in pairs]] = len(blocks) + np.arange(len(pairs))
     over = circuit.join(above, *(each[0] for each in made[: len(requests)]))
-    pool = circuit.join(inner, circuit.take(over, order))
+    pool = circuit.join(x, circuit.take(over, order))
     coming = [[(i, 1), (count + i - 1, 1)][: 2 if i else 1] for i in range(count)]
     if linear:
         going = [[*terms, (count + i, -4)] for i, terms in enumerate(coming)]
@@ -202,23 +213,20 @@ def flush(circuit: Circuit, x: Wires, form: Form) -> Wires:
         made = made[len(requests) :]
     else:
         whole = (circuit.sums(pool, coming), [(lambda v: v % 4, None)])
-        (digits,), *made = circuit.tables(whole, *end)
-    return circuit.join(circuit.take(x, np.arange(first)), digits, *(each[0] for each in made))
+        (digits,), *made = circuit.tables(whole, *ends)
+    return circuit.join(digits, *(each[0] for each in made))
 
 
-def _rippled(circuit: Circuit, x: Wires, form: Form, first: int) -> Wires:
-    """The digits from `first` on, which all give carries: a table and a layer for each carry."""
-    rows, last = [], len(x) - 1
-    over: Wires | None = None
-    for i in range(first, last):
+def _rippled(circuit: Circuit, x: Wires, top: Wires | None, form: Form) -> Wires:
+    """The same by a table and a layer for each carry."""
+    rows: list[tuple[Wires, Wires]] = []
+    for i in range(len(x)):
         row = circuit.take(x, [i])
-        row = row if over is None else circuit.linear((1, row), (1, over))
-        over = circuit.table(row, lambda v: v // 4, halves=True)
-        rows.append((row, over))
-    assert over is not None
-    top = circuit.linear((1, circuit.take(x, [last])), (1, over))
+        row = circuit.linear((1, row), (1, rows[-1][1])) if rows else row
+        rows.append((row, circuit.table(row, lambda v: v // 4, halves=True)))
+    assert top is not None
+    ends = [_looked_up(circuit, top, rows[-1][1], form)]
     sums, carries = (circuit.join(*parts) for parts in zip(*rows, strict=True))
-    ends: list[Any] = [(top, [(reduced, np.array([[form.modulus[last], form.low[last]]]))])]
     if circuit.fits((1, sums), (-4, carries)):
         (made,) = circuit.tables(*ends)
         digits = circuit.stated(circuit.linear((1, sums), (-4, carries)), 0, 3)
@@ -312,7 +320,7 @@ def prefix(
     circuit: Circuit,
     states: Wires,
     carries: bool = False,
-    ends: Wires | None = None,
+    others: Wires | None = None,
     at: Sequence[int] = (),
 ) -> Wires:
     """The signs of states 0 … i, for each i; later states decide. With `carries` 1 in place of the
@@ -321,13 +329,13 @@ def prefix(
     States are -1, 0 and 1 times their `weights`. In a group of four each state and those before it
     in the group have a sign, and a sum of that with the groups below has the sign that is wanted:
     with up to three groups, or with the prefix of all. Behind these are the signs of further
-    sequences: the last state of each is one of `ends`, in place of the state `at`.
+    sequences: the last state of each is one of `others`, in place of the state `at`.
     """
     count, function = len(states), _positive if carries else _sign
     place = np.concatenate([np.arange(count), np.array(at, dtype=np.int64)])
     group, start = place // GROUP, GROUP * (place // GROUP)
     inside = [[*((k, 1) for k in range(start[i], place[i])), (i, 1)] for i in range(len(place))]
-    sums = circuit.sums(states if ends is None else circuit.join(states, ends), inside)
+    sums = circuit.sums(states if others is None else circuit.join(states, others), inside)
     if count <= GROUP:
         return circuit.table(sums, function, halves=carries)
     first, later = np.flatnonzero(group == 0), np.flatnonzero(group > 0)

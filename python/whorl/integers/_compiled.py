@@ -78,11 +78,18 @@ def compiled(
 
 def _pieces(steps: Iterable[Step], results: Sequence[int]) -> list[_Piece]:
     parts: list[list[Step]] = []
+    known: dict[int, Step] = {}  # which go to the piece that takes them first
     for step in steps:
-        if parts and not PRODUCTS & {step.name, parts[-1][-1].name}:
-            parts[-1].append(step)
-        else:
-            parts.append([step])
+        if not step.sources:
+            known[step.number] = step
+            continue
+        taken = [known.pop(number) for number in dict.fromkeys(step.sources) if number in known]
+        for each in (*taken, step):
+            if parts and not PRODUCTS & {each.name, parts[-1][-1].name}:
+                parts[-1].append(each)
+            else:
+                parts.append([each])
+    parts += [[step] for step in known.values()]
     later = set(results)
     pieces = []
     for part in reversed(parts):

@@ -46,9 +46,10 @@ class Server:
         products: keys for faster products, made by `binfhe.Client.product_keys`. They go through
             ring elements then, which takes a seventh of the work for integers of 64 bits.
         saves: "rotations", "layers", or "both", where one costs the other. A sum of 64 bits takes
-            32 rotations in 32 layers, or 89 in three, or 61 in four. CPUs take as long as there
-            are rotations. A GPU takes as long for a layer of few as for one of a hundred, and needs
-            a thousand integers at once before layers do not matter. In lanes it changes nothing.
+            32 rotations in 32 layers, or 89 in three, or 61 in four. The first is for several
+            integers at once on a CPU, and for a thousand on a GPU, which fill a layer; the second
+            for few on a GPU, where a layer of 32 rotations takes a quarter longer than one
+            rotation. In lanes it changes nothing.
 
     All look-ups of a layer, of whole arrays, are one call of `binfhe.Server.apply`: give arrays.
 
