@@ -74,6 +74,7 @@ RINGS: dict[str, Callable[..., Any]] = {
     "product": operator.mul,
     "square": lambda x, _: x * x,
     "product with a known number": lambda x, _: x * 0xB5A7,
+    "products with known numbers": lambda x, _: x * np.array([40_001, 7]),
     "quotient": lambda x, y: x // y,
 }
 
