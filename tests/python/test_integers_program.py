@@ -149,6 +149,8 @@ def test_what_does_not_fit_is_refused(encrypted: Encrypted) -> None:
     [result] = program.run(server, x, y)
     with pytest.raises(KeyMismatchError, match="input 1 is a result"):
         program.run(server, x, result)
+    with pytest.raises(NoiseError, match="of input 0 and one of integer . of input 1"):
+        program.run(server, x, x)
     stranger = binfhe.Client(PARAMETERS)
     with pytest.raises(KeyMismatchError):
         program.run(server, x, integers.Client(stranger).encrypt([1, 2], 8))

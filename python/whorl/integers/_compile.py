@@ -74,7 +74,9 @@ class Program(Saved, Made):
         the end. Errors are those of C++'s `Program::run`: `ShapeError` for other numbers of inputs
         or other shapes, `EncodingError` for integers of other types, `KeyMismatchError` for results
         of servers and ciphertexts of other keys, `ParameterMismatchError`, and `NoiseError` for
-        more noise than clients leave. `TypeError` for what a public key encrypted.
+        more noise than clients leave, and for a ciphertext that comes twice among the inputs:
+        `failure_log2` holds of independent errors. For f(x, x) compile a function of x, or encrypt
+        x twice. `TypeError` for what a public key encrypted.
         """
         inner = getattr(server, "_server", None)
         if not isinstance(server, Server) or not isinstance(inner, binfhe.Server):

@@ -1,11 +1,15 @@
 // Programs of integers: what they take and make, over programs of digits.
 #include "whorl/circuits/binfhe/integers.h"
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "circuits/binfhe/integer_digits.h"
 #include "math/text.h"
+#include "schemes/binfhe/origin.h"
+#include "schemes/binfhe/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::integers {
@@ -68,6 +72,29 @@ void check_arrays(const char* what, const std::vector<Array>& arrays,
       throw ShapeError(which + ": integers of " + describe(array.kind) + " and shape " +
                        describe(array.shape) + " are not " + std::to_string(counts[k]) + " digits");
   }
+}
+
+/// Throws where digits have the same errors: what a program says of failures holds of independent
+/// ones.
+void check_independent(std::span<const binfhe::Array> digits, const std::vector<Array>& inputs) {
+  std::vector<std::shared_ptr<const binfhe::Origin>> held;
+  std::vector<const binfhe::Origin*> origins;
+  for (const binfhe::Array& each : digits) {
+    held.push_back(binfhe::Access::State::origin(each));
+    origins.push_back(held.back().get());
+  }
+  const auto found = binfhe::shared_error(origins);
+  if (!found) return;
+  const auto named = [&](const binfhe::SharedError::Place& place) {
+    const std::size_t count = digits[place.input].count() / inputs[place.input].kind.digits();
+    return "integer " + std::to_string(place.row % count) + " of input " +
+           std::to_string(place.input);
+  };
+  throw NoiseError("run: a digit of " + named(found->places[0]) + " and one of " +
+                   named(found->places[1]) +
+                   " have the same error, or may have it, so that the program would fail more "
+                   "often than its failure_log2 says: compile a function that takes the integer "
+                   "once, or encrypt it again");
 }
 
 }  // namespace
@@ -153,9 +180,13 @@ std::vector<Ciphertexts> Program::run(const binfhe::Server& server,
     if (given.shape() != wanted.shape)
       throw ShapeError(which + " has shape " + describe(given.shape()) +
                        "; the program takes shape " + describe(wanted.shape));
-    if (digits.under != binfhe::Under::ring || digits.range)
+    if (digits.under != binfhe::Under::ring)
       throw KeyMismatchError(which + " is a result; the program takes what clients encrypt under " +
                              "the ring key");
+    if (digits.range)
+      throw EncodingError(which + " has digits in " + std::to_string(digits.range->low) + " … " +
+                          std::to_string(digits.range->high) +
+                          ", as a server states it; the program takes what clients encrypt");
     if (!(digits.noise <= input_noise_))
       throw NoiseError(which + " has " + math::text_of(digits.noise) +
                        " times a rotation's noise; the program takes " +
@@ -166,6 +197,7 @@ std::vector<Ciphertexts> Program::run(const binfhe::Server& server,
   operands.reserve(inputs.size());
   for (const Ciphertexts* each : inputs) arrays.push_back(server.upload(each->digits()));
   for (const binfhe::Array& each : arrays) operands.push_back(&each);
+  check_independent(arrays, inputs_);
   const std::vector<binfhe::Array> made = server.run(digits_, operands);
   std::vector<Ciphertexts> out;
   for (std::size_t k = 0; k < made.size(); ++k) {

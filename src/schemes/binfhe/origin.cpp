@@ -50,12 +50,16 @@ std::uint64_t mark_of(std::span<const Word> row, std::uint64_t q) {
   return ((mix(mark) | 3) ^ 1) | (negate ? 1 : 0);
 }
 
-bool may_share(const ErrorPart& a, const ErrorPart& b) {
-  if (!a.marks || !b.marks) return true;
-  const auto unknown = [](const ErrorPart& x, const ErrorPart& y) {
+/// Whether marks do not tell if errors are the same.
+bool unmarked(const ErrorPart& a, const ErrorPart& b) {
+  const auto saved = [](const ErrorPart& x, const ErrorPart& y) {
     return (x.from & ErrorPart::loaded) != 0 && (y.from & ErrorPart::made) != 0;
   };
-  if (unknown(a, b) || unknown(b, a)) return true;
+  return !a.marks || !b.marks || saved(a, b) || saved(b, a);
+}
+
+bool may_share(const ErrorPart& a, const ErrorPart& b) {
+  if (unmarked(a, b)) return true;
   const Numbers &x = *a.marks, &y = *b.marks;
   const std::size_t count = x.size() == 1   ? y.size()
                             : y.size() == 1 ? x.size()
@@ -309,6 +313,34 @@ double variance_of(std::span<const Term> terms, double constant) {
       at_worst += 2 * std::sqrt(noise * terms[j].weight * terms[j].weight * terms[j].origin->noise);
   }
   return std::min(by_parts, at_worst);
+}
+
+std::optional<SharedError> shared_error(std::span<const Origin* const> inputs) {
+  struct Part {
+    std::size_t input;
+    const ErrorPart* part;
+  };
+  std::vector<Part> parts;
+  std::vector<std::array<std::uint64_t, 3>> marks;  // the mark, input, row
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    for (const ErrorPart& part : inputs[k]->parts) {
+      const std::size_t count = count_of(*inputs[k]);
+      if (count == 0) continue;
+      if (!part.marks && count > 1) return SharedError{{{{k, 0}, {k, 1}}}};
+      for (const Part& other : parts)
+        if (other.input != k && unmarked(*other.part, part))
+          return SharedError{{{{other.input, 0}, {k, 0}}}};
+      parts.push_back({k, &part});
+      for (std::size_t i = 0; part.marks && i < count; ++i)
+        if (const std::uint64_t mark = at(*part.marks, i); mark != 0)
+          marks.push_back({mark | 1, k, i});
+    }
+  std::ranges::sort(marks);
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    const auto &a = marks[i - 1], &b = marks[i];
+    if (a[0] == b[0] && a != b) return SharedError{{{{a[1], a[2]}, {b[1], b[2]}}}};
+  }
+  return {};
 }
 
 Marks mark_sum(std::span<const Term> terms, std::int32_t constant) {

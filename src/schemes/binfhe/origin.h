@@ -2,7 +2,9 @@
 // others may have the same, and how large their messages may be. docs/noise.md has the rules.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -104,6 +106,15 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh, 
 /// An upper bound on the variance of the weighted sum. `constant`: what of a bootstrapped
 /// ciphertext's variance is the same error in all of them.
 double variance_of(std::span<const Term> terms, double constant);
+/// Two ciphertexts of inputs that may have the same error.
+struct SharedError {
+  struct Place {
+    std::size_t input, row;
+  };
+  std::array<Place, 2> places;
+};
+/// Two such, within an input too, if not all errors are independent.
+std::optional<SharedError> shared_error(std::span<const Origin* const> inputs);
 /// The offset of the weighted sum; `own` is that of a constant which is added.
 double offset_of(std::span<const Term> terms, double own);
 /// What holds of messages that one operation makes of all of the inputs: their failures add up with

@@ -135,9 +135,10 @@ class Program {
   /// What the function gives of these inputs, as a client decrypts it, under the LWE key. Inputs
   /// are as clients encrypt them. One device does all of the work. ShapeError for another number of
   /// inputs or another shape; EncodingError for another kind, or digits with a stated range;
-  /// KeyMismatchError for the LWE key, or other keys than the server's; ParameterMismatchError for
-  /// other parameters; NoiseError for more noise than the program was made for. And what
-  /// binfhe::Server::run throws.
+  /// KeyMismatchError for results, which are under the LWE key, or other keys than the server's;
+  /// ParameterMismatchError for other parameters; NoiseError for more noise than the program was
+  /// made for, and for a ciphertext that comes twice among the inputs: failure_log2 holds of
+  /// independent errors. And what binfhe::Server::run throws.
   std::vector<Ciphertexts> run(const binfhe::Server& server,
                                std::span<const Ciphertexts* const> inputs) const;
   std::vector<Ciphertexts> run(const binfhe::Server& server,

@@ -167,8 +167,13 @@ TEST_F(IntegerPrograms, TakeWhatTheyWereMadeFor) {
         run(encrypt(pair.client, two, kind, {2, 1}));
       },
       {"input 1", "(2, 1)", "(2,)"});
-  const Ciphertexts result = run(x)[0];
+  const Ciphertexts result = run(encrypt(pair.client, {1, 2}, kind))[0];
   test::expect_message<KeyMismatchError>([&] { run(result); }, {"input 1", "result"});
+  binfhe::Ciphertexts stated =
+      server.download(server.with_range(server.upload(x.digits()), {0, 3}));
+  stated.shape = Shape{2, 2};
+  const Ciphertexts within(stated, kind);
+  test::expect_message<EncodingError>([&] { run(within); }, {"input 1", "0 … 3"});
   binfhe::Ciphertexts noisy = *x.digits();
   noisy.seed.reset();
   noisy.noise = 0.5;
@@ -182,7 +187,45 @@ TEST_F(IntegerPrograms, TakeWhatTheyWereMadeFor) {
   const Ciphertexts foreign = encrypt(theirs.client, {1, 2}, kind);
   EXPECT_THROW(run(foreign), ParameterMismatchError);
   const binfhe::Server stranger(theirs.keys, {.device = "cpu", .threads = 1});
-  EXPECT_THROW(sums.run(stranger, {&foreign, &foreign}), ParameterMismatchError);
+  const Ciphertexts another = encrypt(theirs.client, {1, 2}, kind);
+  EXPECT_THROW(sums.run(stranger, {&foreign, &another}), ParameterMismatchError);
+}
+
+// failure_log2 holds of independent errors.
+TEST_F(IntegerPrograms, TakeNoCiphertextTwice) {
+  const Program sums = program();
+  const Ciphertexts x = encrypt(pair.client, {1, 2}, kind), y = encrypt(pair.client, {1, 2}, kind);
+  const auto refused = [&](const Ciphertexts& a, const Ciphertexts& b, const char* what,
+                           const char* also = "") {
+    test::expect_message<NoiseError>([&] { sums.run(server, {&a, &b}); }, {what, also});
+  };
+  const auto rows = [&](const Ciphertexts& of, std::initializer_list<std::uint32_t> index) {
+    binfhe::Ciphertexts taken = take(*of.digits(), std::span(index.begin(), index.size()));
+    taken.shape = Shape{2, 2};
+    return Ciphertexts(std::move(taken), kind);
+  };
+  sums.run(server, {&x, &y});
+  refused(x, x, "of input 0", "of input 1");
+  refused(y, rows(y, {1, 0, 3, 2}), "input 0", "input 1");
+  refused(rows(x, {0, 1, 2, 2}), y, "integer 0 of input 0", "integer 1 of input 0");
+  // Parts that lost their seed, as in files of rows; and the negation, whose error is the same.
+  binfhe::Ciphertexts plain = *x.digits();
+  plain.seed.reset();
+  plain.noise = server.upload(x.digits()).noise();
+  refused(x, Ciphertexts(plain, kind), "input 0", "input 1");
+  const binfhe::Array on_server[] = {server.upload(x.digits()), server.upload(y.digits())};
+  const binfhe::Array* terms[] = {&on_server[0], &on_server[1]};
+  const std::int32_t minus[] = {-1}, ones[] = {1, 1};
+  binfhe::Ciphertexts negated = server.download(server.linear(minus, {terms, 1}));
+  negated.shape = Shape{2, 2};
+  refused(x, Ciphertexts(negated, kind), "input 0", "input 1");
+  binfhe::Ciphertexts sum = server.download(server.linear(ones, terms));
+  sum.shape = Shape{2, 2};
+  refused(Ciphertexts(sum, kind), y, "input 0", "input 1");
+  // Which errors a sum has is lost in files.
+  sum.origin.reset();
+  const Ciphertexts loaded(sum, kind), other = encrypt(pair.client, {1, 2}, kind);
+  refused(other, loaded, "or may have it");
 }
 
 TEST_F(IntegerPrograms, AreThoseOfTheirDigits) {
