@@ -31,6 +31,7 @@ std::string describe(const Shape& shape) {
 
 /// The axes behind that of digits.
 Shape shape_of(const binfhe::Ciphertexts& digits, const Kind& kind) {
+  check_kind(kind);
   const Shape all = digits.shape.value_or(Shape{digits.count});
   if (all.empty() || all.front() != kind.digits())
     throw EncodingError("integers of " + describe(kind) + " are " +
@@ -61,14 +62,14 @@ void check_arrays(const char* what, const std::vector<Array>& arrays,
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     const Array& array = arrays[k];
     const std::string which = std::string(what) + " " + std::to_string(k);
-    check_kind(array.kind);
+    check_kind(array.kind, which + ": ");
     const auto number = static_cast<std::uint8_t>(array.digits);
     if (number > (results ? static_cast<std::uint8_t>(Digits::flags) : 0))
       throw EncodingError(which + ": there are no digits " + std::to_string(number) +
                           " of it; inputs have 0, results 0 … 2");
     if (array.digits == Digits::flags && array.kind != Kind{1, false})
       throw EncodingError(which + ": flags have one bit, and not " + describe(array.kind));
-    if (shape_size(array.shape, array.kind.digits()) != counts[k])
+    if (shape_size(array.shape, array.kind.digits(), which + ": ") != counts[k])
       throw ShapeError(which + ": integers of " + describe(array.kind) + " and shape " +
                        describe(array.shape) + " are not " + std::to_string(counts[k]) + " digits");
   }
@@ -99,21 +100,20 @@ void check_independent(std::span<const binfhe::Array> digits, const std::vector<
 
 }  // namespace
 
-std::uint64_t shape_size(const Shape& shape, std::uint64_t each) {
-  constexpr std::size_t most_axes = 31;
+std::uint64_t shape_size(const Shape& shape, std::uint64_t each, const std::string& which) {
   if (shape.size() > most_axes)
-    throw ShapeError("a shape of integers has " + std::to_string(shape.size()) +
+    throw ShapeError(which + "a shape of integers has " + std::to_string(shape.size()) +
                      " axes; it may have " + std::to_string(most_axes));
   std::uint64_t size = each;
   for (const std::uint64_t length : shape)
     if (__builtin_mul_overflow(size, length, &size) || size > UINT32_MAX)
-      throw ShapeError("integers of shape " + describe(shape) + " are 2^32 digits or more");
+      throw ShapeError(which + "integers of shape " + describe(shape) + " are 2^32 digits or more");
   return size;
 }
 
-void check_kind(const Kind& kind) {
+void check_kind(const Kind& kind, const std::string& which) {
   if (kind.bits < 1 || kind.bits > Kind::most_bits)
-    throw ParameterError("bits is " + std::to_string(kind.bits) + "; it must be 1 … " +
+    throw ParameterError(which + "bits is " + std::to_string(kind.bits) + "; it must be 1 … " +
                          std::to_string(Kind::most_bits));
 }
 
@@ -130,9 +130,10 @@ std::int64_t Integer::to_int64() const {
 }
 
 Ciphertexts::Ciphertexts(binfhe::Ciphertexts digits, Kind kind)
-    : kind_(kind), shape_(shape_of(digits, kind)) {
-  *this = {std::make_shared<const binfhe::Ciphertexts>(std::move(digits)), kind, shape_};
-}
+    : Ciphertexts(std::make_shared<const binfhe::Ciphertexts>(std::move(digits)), kind) {}
+
+Ciphertexts::Ciphertexts(std::shared_ptr<const binfhe::Ciphertexts> digits, Kind kind)
+    : Ciphertexts(digits, kind, shape_of(*digits, kind)) {}
 
 Ciphertexts::Ciphertexts(std::shared_ptr<const binfhe::Ciphertexts> digits, Kind kind, Shape shape)
     : digits_(std::move(digits)), kind_(kind), shape_(std::move(shape)) {

@@ -53,7 +53,6 @@ Words read_list(ByteReader& in, const std::string& field) {
 
 /// Writes an operation.
 struct OperationWriter {
-  const ProgramAccess::State& program;
   ByteWriter& out;
 
   void code(Code of) const { out.value(static_cast<std::uint32_t>(of)); }
@@ -75,13 +74,7 @@ struct OperationWriter {
   void operator()(const Operation::Apply& apply) const {
     code(Code::apply);
     out.value(apply.of);
-    Words numbers;
-    for (const Lut& lut : apply.luts) {
-      const auto same = std::ranges::find_if(
-          program.luts, [&](const Lut& each) { return same_tables(each, lut); });
-      numbers.push_back(static_cast<std::uint32_t>(same - program.luts.begin()));
-    }
-    write_list(out, numbers);
+    write_list(out, apply.tables);
     write_list(out, apply.index);
   }
   void operator()(const Operation::Known& known) const {
@@ -95,10 +88,16 @@ template <class Record>
 auto recorded(const std::string& what, const Record& record) {
   try {
     return record();
-  } catch (const ShapeError& error) {
-    throw FormatError(what + ": " + error.what());
   } catch (const OversizedError& error) {
     throw OversizedError(what + ": " + error.what() + " (max_expanded_bytes)");
+  } catch (const ShapeError& error) {
+    throw FormatError(what + ": " + error.what());
+  } catch (const EncodingError& error) {
+    throw FormatError(what + ": " + error.what());
+  } catch (const ParameterError& error) {
+    throw FormatError(what + ": " + error.what());
+  } catch (const RangeError& error) {
+    throw FormatError(what + ": " + error.what());
   }
 }
 
@@ -152,7 +151,7 @@ void write_program(const Program& program, PayloadWriter& out) {
   const ProgramAccess::State& state = ProgramAccess::of(program);
   ByteWriter operations;
   for (const Operation::Any& operation : state.operations)
-    std::visit(OperationWriter{state, operations}, operation);
+    std::visit(OperationWriter{operations}, operation);
   ByteWriter& fields = out.fields();
   write_encoding(fields, state.encoding);
   for (const std::size_t count : {state.inputs.size(), state.luts.size(), state.operations.size(),
@@ -206,9 +205,11 @@ Lut read_table(ByteReader& in, const Parameters& parameters, binfhe::Encoding en
   if (approximate > 1)
     throw FormatError(what + ": approximate is " + std::to_string(approximate) +
                       "; it must be at most 1");
-  Lut lut =
-      Lut::create(parameters, read_words<std::uint32_t>(in, encoding.p, what), encoding, encoding,
-                  approximate == 0, kind == static_cast<std::uint8_t>(LutKind::near_negacyclic));
+  Lut lut = recorded(what, [&] {
+    return Lut::create(parameters, read_words<std::uint32_t>(in, encoding.p, what), encoding,
+                       encoding, approximate == 0,
+                       kind == static_cast<std::uint8_t>(LutKind::near_negacyclic));
+  });
   if (kind != static_cast<std::uint8_t>(lut.kind()))
     throw FormatError(what + ": its kind is " + std::to_string(kind) +
                       ", but these values make it " +
@@ -224,7 +225,12 @@ Program made_of(const ProgramBytes& taken, const Parameters& parameters,
       payload.header().payload_bytes <= UINT64_MAX / 4 ? 4 * payload.header().payload_bytes : 0);
   const Interrupt& interrupt = payload.options().interrupt;
   const std::uint64_t table = 4 + sizeof(std::uint32_t) * std::uint64_t{taken.encoding.p};
+  const std::uint64_t held = sizeof(Lut) + table;
+  if (taken.tables > most_bytes / held)
+    throw OversizedError("tables: " + std::to_string(taken.tables) + " of them take more than " +
+                         std::to_string(most_bytes) + " bytes of memory (max_expanded_bytes)");
   std::vector<Lut> luts;
+  reserve(luts, taken.tables, "tables");
   ByteReader tables(taken.table_bytes);
   in_pieces(taken.tables, table, interrupt, [&](std::size_t first, std::size_t some) {
     for (std::size_t l = first; l < first + some; ++l)
@@ -232,7 +238,7 @@ Program made_of(const ProgramBytes& taken, const Parameters& parameters,
   });
   auto recorder = recorded("inputs", [&] {
     return ProgramRecorder(parameters, taken.encoding, {taken.inputs.begin(), taken.inputs.end()},
-                           most_bytes);
+                           most_bytes - taken.tables * held);
   });
   ByteReader operations(taken.operation_bytes);
   in_pieces(taken.operations, 1 << 16, interrupt, [&](std::size_t first, std::size_t some) {
@@ -264,7 +270,6 @@ void write_arrays(ByteWriter& out, const std::vector<IntegerArray>& arrays) {
 
 std::vector<IntegerArray> read_arrays(ByteReader& in, std::uint64_t count,
                                       const std::string& field) {
-  constexpr std::uint64_t most_axes = 32;
   std::vector<IntegerArray> arrays;
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::string what = field + " " + std::to_string(k);
@@ -273,10 +278,10 @@ std::vector<IntegerArray> read_arrays(ByteReader& in, std::uint64_t count,
     const auto is_signed = in.value<std::uint8_t>(what);
     array.digits = static_cast<integers::Digits>(in.value<std::uint8_t>(what));
     const auto axes = in.value<std::uint64_t>(what);
-    if (is_signed > 1 || axes > most_axes)
+    if (is_signed > 1 || axes > integers::most_axes)
       throw FormatError(what + ": signed is " + std::to_string(is_signed) + ", and there are " +
                         std::to_string(axes) + " axes; they must be at most 1 and " +
-                        std::to_string(most_axes));
+                        std::to_string(integers::most_axes));
     array.kind.is_signed = is_signed != 0;
     array.shape = read_words<std::uint64_t>(in, axes, what);
     arrays.push_back(std::move(array));

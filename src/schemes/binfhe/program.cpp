@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/linear_part.h"
@@ -46,6 +48,27 @@ class Room {
 constexpr std::size_t reference_bytes = sizeof(Cells::value_type);
 constexpr std::size_t cell_bytes = sizeof(Cell) + 2 * reference_bytes;
 constexpr std::size_t term_bytes = sizeof(backend::LweTerm);
+
+/// An operation, its array, and what refers to them; programs have a copy.
+constexpr std::size_t operation_bytes = 2 * sizeof(Operation::Any) + sizeof(Cells);
+/// A table among the different ones, and where it is found again.
+constexpr std::size_t table_bytes = sizeof(Lut) + 64;
+
+/// An order of tables with the same parameters and input, by all of what they look up.
+struct ByTables {
+  using is_transparent = void;
+  const std::vector<Lut>* luts;
+  const Lut& of(std::uint32_t number) const { return (*luts)[number]; }
+  static const Lut& of(const Lut& lut) { return lut; }
+  bool operator()(const auto& a, const auto& b) const {
+    const auto key = [](const Lut& lut) {
+      return std::tuple(lut.output().p, lut.output().padding, lut.exact(), lut.kind());
+    };
+    const Lut &x = of(a), &y = of(b);
+    return key(x) != key(y) ? key(x) < key(y)
+                            : std::ranges::lexicographical_compare(x.values(), y.values());
+  }
+};
 
 /// The residue next to 0.
 std::int64_t next_to_0(__int128 x, std::uint64_t Q) {
@@ -116,6 +139,11 @@ struct ProgramRecorder::Recording {
                        " yet; there are " + std::to_string(arrays.size()));
     return arrays[number];
   }
+  /// Room for an operation that has so many words.
+  void begin(std::size_t words) {
+    room.take(1, operation_bytes);
+    room.take(words, 2 * sizeof(std::uint32_t));
+  }
   Number add(Operation::Any operation, Cells cells) {
     operations.push_back(std::move(operation));
     arrays.push_back(std::move(cells));
@@ -139,13 +167,9 @@ struct ProgramRecorder::Recording {
     to.constants.push_back(cell.constant);
   }
   std::uint32_t number_of(const Lut& lut) {
-    const auto same =
-        std::ranges::find_if(luts, [&](const Lut& each) { return same_tables(each, lut); });
-    if (same == luts.end()) {
-      luts.push_back(lut);
-      return static_cast<std::uint32_t>(luts.size() - 1);
-    }
-    return static_cast<std::uint32_t>(same - luts.begin());
+    if (const auto same = numbers.find(lut); same != numbers.end()) return *same;
+    luts.push_back(lut);
+    return *numbers.insert(static_cast<std::uint32_t>(luts.size() - 1)).first;
   }
 
   Parameters parameters;
@@ -156,6 +180,7 @@ struct ProgramRecorder::Recording {
   std::vector<Layer> layers;
   backend::LweSumsShape sums;  ///< of layers
   std::vector<Lut> luts;
+  std::set<std::uint32_t, ByTables> numbers{ByTables{&luts}};  ///< of luts
   std::vector<std::uint32_t> index;
   Room room;
 };
@@ -186,6 +211,7 @@ ProgramRecorder& ProgramRecorder::operator=(ProgramRecorder&&) noexcept = defaul
 
 ProgramRecorder::Number ProgramRecorder::take(Number of, std::span<const std::uint32_t> index) {
   const Cells& from = recording_->at("take", of);
+  recording_->begin(index.size());
   recording_->room.take(index.size(), reference_bytes);
   Cells cells;
   for (const std::uint32_t i : index) {
@@ -199,6 +225,7 @@ ProgramRecorder::Number ProgramRecorder::take(Number of, std::span<const std::ui
 
 ProgramRecorder::Number ProgramRecorder::concatenate(std::span<const Number> of) {
   if (of.empty()) throw ShapeError("concatenate: at least one array is needed");
+  recording_->begin(of.size());
   Cells cells;
   for (const Number each : of) {
     const Cells& from = recording_->at("concatenate", each);
@@ -220,6 +247,7 @@ ProgramRecorder::Number ProgramRecorder::linear(std::span<const std::int32_t> we
     if (const std::size_t own = recording_->arrays[each].size(); own != 1 && own != count)
       throw ShapeError("linear: an array has " + std::to_string(own) +
                        " ciphertexts, but another has " + std::to_string(count));
+  recording_->begin(2 * of.size());
   const std::uint64_t Q = recording_->parameters.Q();
   const std::uint64_t shift =
       shift_of(constant, recording_->encoding, recording_->parameters, Under::ring);
@@ -231,7 +259,7 @@ ProgramRecorder::Number ProgramRecorder::linear(std::span<const std::int32_t> we
     for (std::size_t k = 0; k < of.size(); ++k) {
       const Cells& from = recording_->arrays[of[k]];
       const Cell& cell = *from[from.size() == 1 ? 0 : i];
-      recording_->room.take(cell.terms.size(), term_bytes);
+      recording_->room.take(cell.terms.size() + 1, term_bytes);  // work, where there are none
       const auto weight = static_cast<__int128>(weights[k]);
       moved += next_to_0(weight * static_cast<__int128>(cell.constant), Q);
       for (const backend::LweTerm& term : cell.terms) {
@@ -265,7 +293,8 @@ ProgramRecorder::Number ProgramRecorder::apply(std::span<const Lut> luts,
   check_sides(luts[0], Under::ring);
   const std::size_t row = all.index.size();
   if (from.size() > UINT32_MAX - row) throw ShapeError("a program has less than 2^32 rotations");
-  all.room.take(luts.size(), sizeof(Lut) + luts[0].values().size_bytes());
+  all.begin(luts.size() + index.size());
+  all.room.take(luts.size(), table_bytes + luts[0].values().size_bytes());
   if (all.waits_for_last_layer(from)) all.layers.push_back({0, all.sums.count(), row, 0});
   all.layers.back().operation = all.operations.size();
   all.layers.back().count += from.size();
@@ -282,12 +311,15 @@ ProgramRecorder::Number ProgramRecorder::apply(std::span<const Lut> luts,
     cells.push_back(std::make_shared<const Cell>(
         Cell{{{pool, static_cast<std::uint32_t>(row + i), 1}}, added}));
   }
-  return all.add(Operation::Apply{of, {luts.begin(), luts.end()}, {index.begin(), index.end()}},
-                 std::move(cells));
+  return all.add(
+      Operation::Apply{
+          of, {luts.begin(), luts.end()}, {index.begin(), index.end()}, std::move(numbers)},
+      std::move(cells));
 }
 
 ProgramRecorder::Number ProgramRecorder::trivial(std::span<const std::uint32_t> messages) {
   Recording& all = *recording_;
+  all.begin(messages.size());
   all.room.check(messages.size(), sizeof(std::uint64_t) * (all.parameters.N() + std::size_t{1}));
   all.room.take(messages.size(), cell_bytes);
   const Ciphertexts known =

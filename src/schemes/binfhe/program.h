@@ -40,6 +40,7 @@ struct Operation {
     Number of;
     std::vector<Lut> luts;
     std::vector<std::uint32_t> index;
+    std::vector<std::uint32_t> tables;  ///< the number of each among those of the program
   };
   struct Known {
     std::vector<std::uint32_t> messages;

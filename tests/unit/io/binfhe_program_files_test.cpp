@@ -98,7 +98,7 @@ TEST_F(IoProgram, NumbersThatDoNotFitAreRefused) {
   EXPECT_EQ(with(tables, std::uint8_t{2}), "Format");
   EXPECT_EQ(with(tables + 1, std::uint8_t{2}), "Format");
   EXPECT_EQ(with(tables + 2, std::uint8_t{1}), "Format");
-  EXPECT_EQ(with(tables + 4, std::uint32_t{4}), "Encoding");
+  EXPECT_EQ(with(tables + 4, std::uint32_t{4}), "Format");
   // The first operation takes 2 of array 1: code, array, count, index.
   EXPECT_EQ(with(operations, std::uint32_t{5}), "Format");
   EXPECT_EQ(with(operations + 4, std::uint32_t{2}), "Format");
@@ -109,7 +109,7 @@ TEST_F(IoProgram, NumbersThatDoNotFitAreRefused) {
   test::expect_message<FormatError>([&] { load<Program>(wrong, insecure()); },
                                     {"operation 0", "index 3"});
   // A message that is none, behind code and count: the second operation.
-  EXPECT_EQ(with(operations + 24 + 12, std::uint32_t{4}), "Encoding");
+  EXPECT_EQ(with(operations + 24 + 12, std::uint32_t{4}), "Format");
   // Results.
   EXPECT_EQ(loading(patched(frame, frame.size() - samples::trailer_bytes - 4, std::uint32_t{8})),
             "Format");
@@ -164,6 +164,29 @@ TEST_F(IoProgram, WhatWouldGrowLargeIsRefused) {
   const std::vector<binfhe::Lut> often(1000, lut);
   const std::uint32_t first[] = {0};
   expect_refused(named.program({named.apply(often, first, 0)}));
+
+  // Sums of many arrays without terms are work, and operations without ciphertexts take memory.
+  ProgramRecorder nothing(parameters, {4}, {1});
+  const std::vector<std::uint32_t> many(
+      600, nothing.take(nothing.trivial(first), std::vector<std::uint32_t>(100)));
+  expect_refused(nothing.program({nothing.linear(std::vector<std::int32_t>(600, 1), many)}));
+  ProgramRecorder empty(parameters, {4}, {1});
+  for (int k = 0; k < 400; ++k) last = empty.take(0, {});
+  expect_refused(empty.program({last}));
+
+  // Tables that no operation names are counted before they are read.
+  ProgramRecorder once(parameters, {4}, {1});
+  Bytes unnamed = dump(once.program({once.apply({&lut, 1}, first, 0)}));
+  const Bytes table(unnamed.begin() + static_cast<std::ptrdiff_t>(head + 56),
+                    unnamed.begin() + static_cast<std::ptrdiff_t>(head + 76));
+  for (int k = 0; k < 1000; ++k)
+    unnamed.insert(unnamed.begin() + static_cast<std::ptrdiff_t>(head + 56), table.begin(),
+                   table.end());
+  unnamed = patched(unnamed, samples::length_at,
+                    std::uint64_t{unnamed.size() - samples::payload_at - samples::trailer_bytes});
+  unnamed = patched(unnamed, head + 16, std::uint64_t{1001});
+  EXPECT_EQ(loading(unnamed), "Format");
+  EXPECT_EQ(loading(unnamed, little), "Oversized");
 
   // So it is when a program is recorded.
   ProgramRecorder bounded(parameters, {4}, {1}, 1 << 16);

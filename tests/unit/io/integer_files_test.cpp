@@ -43,11 +43,15 @@ TEST_F(IoIntegers, ComeBack) {
 }
 
 TEST_F(IoIntegers, WhatDoesNotFitIsRefused) {
+  const auto refused = [&](std::size_t at, auto number, std::initializer_list<std::string> parts) {
+    test::expect_message<FormatError>(
+        [&] { load<Program>(patched(frame, head + at, number), insecure()); }, parts);
+  };
   // Noise, failure; numbers of inputs and results.
-  EXPECT_EQ(with(0, -1.0), "Range");
-  EXPECT_EQ(with(0, std::numeric_limits<double>::quiet_NaN()), "Range");
-  EXPECT_EQ(with(8, 0.5), "Range");
-  EXPECT_EQ(with(8, std::numeric_limits<double>::quiet_NaN()), "Range");
+  EXPECT_EQ(with(0, -1.0), "Format");
+  EXPECT_EQ(with(0, std::numeric_limits<double>::quiet_NaN()), "Format");
+  EXPECT_EQ(with(8, 0.5), "Format");
+  EXPECT_EQ(with(8, std::numeric_limits<double>::quiet_NaN()), "Format");
   EXPECT_EQ(with(8, -std::numeric_limits<double>::infinity()), "nothing");
   for (const std::size_t at : {16u, 24u}) {
     EXPECT_NE(with(at, std::uint64_t{0}), "nothing");
@@ -55,18 +59,24 @@ TEST_F(IoIntegers, WhatDoesNotFitIsRefused) {
     EXPECT_NE(with(at, ~std::uint64_t{0}), "nothing");
   }
   // The input: bits, signed, digits, axes, lengths.
-  EXPECT_EQ(with(32, std::uint16_t{0}), "Parameter");
-  EXPECT_EQ(with(32, std::uint16_t{257}), "Parameter");
+  EXPECT_EQ(with(32, std::uint16_t{0}), "Format");
+  EXPECT_EQ(with(32, std::uint16_t{257}), "Format");
   EXPECT_EQ(with(32, std::uint16_t{4}), "nothing");
   EXPECT_EQ(with(32, std::uint16_t{5}), "Format");
   EXPECT_EQ(with(34, std::uint8_t{2}), "Format");
-  EXPECT_EQ(with(35, std::uint8_t{1}), "Encoding");
+  EXPECT_EQ(with(35, std::uint8_t{1}), "Format");
   EXPECT_EQ(with(36, ~std::uint64_t{0}), "Format");
+  refused(36, std::uint64_t{32}, {"input 0", "at most 1 and 31"});
   EXPECT_EQ(with(44, std::uint64_t{3}), "Format");
   EXPECT_EQ(with(44, ~std::uint64_t{0}), "Format");
   // The first result.
-  EXPECT_EQ(with(52 + 3, std::uint8_t{2}), "Encoding");
-  EXPECT_EQ(with(52 + 3, std::uint8_t{3}), "Encoding");
+  EXPECT_EQ(with(52 + 3, std::uint8_t{2}), "Format");
+  EXPECT_EQ(with(52 + 3, std::uint8_t{3}), "Format");
+  refused(32, std::uint16_t{0}, {"integers: input 0", "bits is 0"});
+  refused(35, std::uint8_t{1}, {"integers: input 0", "no digits 1"});
+  refused(44, ~std::uint64_t{0}, {"integers: input 0", "2^32 digits"});
+  refused(52 + 3, std::uint8_t{3}, {"integers: result 0", "no digits 3"});
+  refused(0, -1.0, {"integers: input_noise is -1"});
   // The encoding of the program, behind a result of one axis and one of two.
   EXPECT_NE(with(52 + 20 + 28, std::uint32_t{16}), "nothing");
 }

@@ -27,6 +27,9 @@ namespace whorl::integers {
 /// A digit is a message of so many sectors, without padding.
 inline constexpr binfhe::Encoding encoding{32, false};
 
+/// How many axes an array of integers may have.
+inline constexpr std::size_t most_axes = 31;
+
 /// How many bits integers have, and whether they are signed.
 struct Kind {
   std::uint32_t bits = 64;
@@ -81,6 +84,7 @@ class Ciphertexts {
   std::size_t count() const { return digits_->count / kind_.digits(); }
 
  private:
+  Ciphertexts(std::shared_ptr<const binfhe::Ciphertexts> digits, Kind kind);
   std::shared_ptr<const binfhe::Ciphertexts> digits_;
   Kind kind_;
   Shape shape_;

@@ -253,6 +253,17 @@ TEST_F(IntegerPrograms, AreThoseOfTheirDigits) {
                EncodingError);
   EXPECT_THROW(Ciphertexts(pair.client.encrypt({1, 2}, {8, false}), kind), EncodingError);
   EXPECT_THROW(Ciphertexts(pair.client.encrypt({1, 2, 3}, encoding), kind), EncodingError);
+  for (const std::uint32_t bits : {0u, 300u})
+    test::expect_message<ParameterError>(
+        [&] {
+          Ciphertexts(pair.client.encrypt({1, 2, 3}, encoding), {bits, false});
+        },
+        {"bits is " + std::to_string(bits)});
+  test::expect_message<ParameterError>(
+      [&] {
+        make({pairs, {{257, false}, {2}}}, {sums, bits});
+      },
+      {"input 1", "257"});
 }
 
 }  // namespace
