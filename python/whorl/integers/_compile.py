@@ -16,11 +16,12 @@ from ..errors import ShapeError
 from ._arithmetic import DigitArithmetic
 from ._arrays import IntegerArray
 from ._ciphertexts import Ciphertexts
+from ._circuit import Saves
 from ._compiled import program_of
 from ._engines import FRESH, TABLE_FAILURE_LOG2
 from ._plan import MOST_FAILURE_LOG2, DryServer, Fresh, arrays_in, of_example, refuse_failures
 from ._programs import Held, Recorder, needed
-from ._server import Saves, Server, check_saves
+from ._server import Server, check_saves
 
 
 def _listed(arrays: list[tuple[int, bool, list[int], str]]) -> tuple[Fresh, ...]:
