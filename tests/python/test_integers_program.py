@@ -127,6 +127,16 @@ def test_without_carries_servers_take_results(encrypted: Encrypted) -> None:
     assert encrypted.decrypt(again).tolist() == [44, 8]
 
 
+def test_the_server_counts_its_rotations(encrypted: Encrypted) -> None:
+    program = compiled(operator.lt, Fresh(2, 8), Fresh(2, 8))
+    sent = [encrypted.client.encrypt(values, 8) for values in ([200, 3], [100, 4])]
+    before = encrypted.server.rotations, encrypted.server.layers
+    program.run(encrypted.server, *sent)
+    assert program.rotations > 0
+    after = encrypted.server.rotations, encrypted.server.layers
+    assert after == (before[0] + program.rotations, before[1] + program.layers)
+
+
 def test_digits_are_in_the_order_of_the_library(encrypted: Encrypted) -> None:
     """tests/unit/circuits/binfhe/integers_test.cpp has the same digits of the same integers."""
     sent = encrypted.client.encrypt(np.array([-3, 13]), 5, True)

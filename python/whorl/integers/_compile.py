@@ -96,6 +96,9 @@ class Program(Saved, Made):
             given.append((data._core, each.bits, each.signed, list(each.shape)))
         made = self._core.run(inner._core, given)
         inner._warn()
+        circuit: Any = server._circuit
+        circuit.rotations += self.rotations
+        circuit.layers += self.layers
         return [
             Ciphertexts(binfhe.Ciphertexts._wrap(core), result.bits, result.signed)
             for core, result in zip(made, self.results, strict=True)

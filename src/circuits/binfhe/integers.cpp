@@ -78,8 +78,9 @@ void check_arrays(const char* what, const std::vector<Array>& arrays,
 /// Throws where digits have the same errors: what a program says of failures holds of independent
 /// ones.
 void check_independent(std::span<const binfhe::Array> digits, const std::vector<Array>& inputs) {
-  std::vector<std::shared_ptr<const binfhe::Origin>> held;
-  std::vector<const binfhe::Origin*> origins;
+  using Known = decltype(binfhe::Access::State::origin(digits[0]));
+  std::vector<Known> held;
+  std::vector<Known::element_type*> origins;
   for (const binfhe::Array& each : digits) {
     held.push_back(binfhe::Access::State::origin(each));
     origins.push_back(held.back().get());
