@@ -159,7 +159,7 @@ def test_what_does_not_fit_is_refused(encrypted: Encrypted) -> None:
     [result] = program.run(server, x, y)
     with pytest.raises(KeyMismatchError, match="input 1 is a result"):
         program.run(server, x, result)
-    with pytest.raises(NoiseError, match="of input 0 and one of integer . of input 1"):
+    with pytest.raises(NoiseError, match=r"of input 0 and one of integer . of input 1"):
         program.run(server, x, x)
     stranger = binfhe.Client(PARAMETERS)
     with pytest.raises(KeyMismatchError):

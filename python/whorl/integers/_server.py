@@ -111,7 +111,7 @@ class Server:
 
     @property
     def layers(self) -> int:
-        """How many layers of tables there were: calls of `binfhe.Server.apply`; 0 in lanes."""
+        """How many layers of tables there were, which wait for one another; 0 in lanes."""
         return self._circuit.layers if self._circuit else 0
 
     @property
