@@ -125,6 +125,7 @@ class Bench:
         self, function: Call, shape: tuple[int, ...], bits: list[int], carries: bool
     ) -> Any:
         """The function as a program of the C++ library."""
+        assert isinstance(self.parameters, binfhe.Parameters)
         return integers.compile(
             function,
             [integers.Fresh(shape, each) for each in bits],
