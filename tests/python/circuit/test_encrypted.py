@@ -107,7 +107,8 @@ def test_one_call_for_a_kind_of_a_layer(kit: Kit, monkeypatch: pytest.MonkeyPatc
 
     def counted(self: Any, name: str, *inputs: Any, **options: Any) -> Any:
         result = gate(self, name, *inputs, **options)
-        if all(isinstance(each, binfhe.EncryptedArray) for each in inputs):
+        mine = self is kit.server  # a plan calls gates, too, the first time
+        if mine and all(isinstance(each, binfhe.EncryptedArray) for each in inputs):
             calls.append((name, result.shape))
         return result
 
