@@ -2,6 +2,7 @@
 // together is refused before memory is taken for it.
 #include "support/binfhe_sets.h"
 #include "support/message.h"
+#include "unit/io/altered.h"
 #include "unit/io/expectations.h"
 
 namespace whorl::io {
@@ -199,20 +200,8 @@ TEST_F(IoProgram, WhatWouldGrowLargeIsRefused) {
 }
 
 TEST_F(IoProgram, AlteredFilesAreRefusedOrComeBack) {
-  const Bytes frame = dump(samples::program(parameters, random));
-  for (int k = 0; k < 2000; ++k) {
-    Bytes bad = frame;
-    const std::size_t at = head + random() % (frame.size() - samples::trailer_bytes - head);
-    bad[at] = static_cast<std::uint8_t>(random() % 2 == 0 ? random() : random() % 8);
-    samples::reseal(bad);
-    Bytes again;
-    try {
-      again = dump(load<Program>(bad, insecure()));
-    } catch (const Error&) {
-      continue;
-    }
-    EXPECT_EQ(again, bad) << at;
-  }
+  samples::expect_refused_or_back<Program>(dump(samples::program(parameters, random)), head,
+                                           random);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "support/binfhe_sets.h"
 #include "support/message.h"
 #include "support/test_data.h"
+#include "unit/io/altered.h"
 #include "unit/io/expectations.h"
 #include "whorl/circuits/binfhe/integers.h"
 
@@ -82,19 +83,7 @@ TEST_F(IoIntegers, WhatDoesNotFitIsRefused) {
 }
 
 TEST_F(IoIntegers, AlteredFilesAreRefusedOrComeBack) {
-  for (int k = 0; k < 2000; ++k) {
-    Bytes bad = frame;
-    const std::size_t at = head + random() % (frame.size() - samples::trailer_bytes - head);
-    bad[at] = static_cast<std::uint8_t>(random() % 2 == 0 ? random() : random() % 8);
-    samples::reseal(bad);
-    Bytes again;
-    try {
-      again = dump(load<Program>(bad, insecure()));
-    } catch (const Error&) {
-      continue;
-    }
-    EXPECT_EQ(again, bad) << at;
-  }
+  samples::expect_refused_or_back<Program>(frame, head, random);
 }
 
 // What docs/integers.md says, with a file that Python made there: its lines stand here.
